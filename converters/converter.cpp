@@ -53,8 +53,10 @@ Result<DType> read_code_type(std::string_view key, const json& value, const std:
   return text == kNone ? DType::undefined : *core::parse_dtype(text);
 }
 
-const std::vector<std::string> kActivationTypes{"int8", "uint8", "int16", "uint16", std::string(kNone)};
-const std::vector<std::string> kWeightTypes{"int8", "uint8", "int16", "uint16", "int4", "uint4"};
+const std::vector<std::string> kActivationTypes{"int8",         "uint8",      "int16",           "uint16",
+                                                "float8e4m3fn", "float8e5m2", std::string(kNone)};
+const std::vector<std::string> kWeightTypes{"int8", "uint8", "int16",        "uint16",
+                                            "int4", "uint4", "float8e4m3fn", "float8e5m2"};
 
 Result<std::int64_t> read_block(const json& value) {
   if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > kMostInABlock) {
@@ -138,7 +140,9 @@ Status read_key(const std::string& key, const json& value, Options& options) {
 }  // namespace
 
 bool Options::needs_opset_21() const {
-  const auto later = [](DType type) { return core::is_integer(type) && core::element_size_bits(type) != 8; };
+  const auto later = [](DType type) {
+    return core::is_real(type) || (core::is_integer(type) && core::element_size_bits(type) != 8);
+  };
   return block != 0 || later(activation) || later(weight);
 }
 
@@ -173,6 +177,10 @@ Result<Options> options_from_json(const std::string& text, const Options& base) 
   for (const auto& [key, value] : parsed.items()) {
     if (auto known = read_key(key, value, options); !known) return known.error();
   }
+  const bool real = core::is_real(options.activation);
+  if (real) options.symmetric = true;  // its codes have no zero point
+  if (!options.weights_only() && !parsed.contains("weight") && real != core::is_real(options.weight))
+    options.weight = real ? DType::float8e4m3fn : DType::int8;
   // Of `base` stays what goes with what the JSON asks for.
   if (options.weights_only() && !parsed.contains("dynamic")) options.dynamic = false;
   if (!options.weights_only() && !parsed.contains("block_size")) options.block = 0;

@@ -130,7 +130,7 @@ QuantParams weight_params(const State& state, const model::Node& node, const Nod
   QuantParams params;
   params.type = state.options.weight;
   params.axis = plan.axis;
-  const bool wide = core::element_size_bits(input.type) > 8 || core::element_size_bits(params.type) > 8;
+  const bool wide = !in_bytes(input.type) || !in_bytes(params.type);
   const Multiplied x{input.scale[0], wide ? 0 : largest_code_distance(input),
                      static_cast<double>(core::integer_limits(params.type).high)};
   if (!layout || (plan.axis && *plan.axis != layout->axis)) {

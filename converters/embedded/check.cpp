@@ -38,10 +38,13 @@ Status check_weight_type(DType type, std::span<const DType> known) {
 Status check_options(const converters::Options& options) {
   constexpr std::array kAlone{DType::int8, DType::uint8, DType::int4, DType::uint4};
   constexpr std::array kBesideActivations{DType::int8, DType::int16, DType::int4};  // their zero point is 0
+  constexpr std::array kBesideFloat8{DType::float8e4m3fn, DType::float8e5m2};
   constexpr std::array kDynamic{DType::int8, DType::uint8};
   if (options.weights_only()) return check_weight_type(options.weight, kAlone);
   if (options.dynamic) return check_weight_type(options.weight, kDynamic);
-  if (auto known = check_weight_type(options.weight, kBesideActivations); !known) return known;
+  const std::span<const DType> known = core::is_real(options.activation) ? std::span<const DType>(kBesideFloat8)
+                                                                         : std::span<const DType>(kBesideActivations);
+  if (auto checked = check_weight_type(options.weight, known); !checked) return checked;
   for (const auto& [name, wanted] : options.precision) {
     if (wanted == "fp16") {
       return Error{ErrorKind::unsupported,

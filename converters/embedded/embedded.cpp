@@ -109,8 +109,8 @@ Result<Description> Embedded::describe() {
   description.version = kVersion;
   auto& supports = description.supports;
   supports.dynamic = {false, true};
-  supports.activation = {"int8", "uint8", "int16", "uint16", "none"};
-  supports.weight = {"int8", "uint8", "int16", "int4", "uint4"};
+  supports.activation = {"int8", "uint8", "int16", "uint16", "float8e4m3fn", "float8e5m2", "none"};
+  supports.weight = {"int8", "uint8", "int16", "int4", "uint4", "float8e4m3fn", "float8e5m2"};
   supports.symmetric = {false, true};
   supports.per_axis = {true, false};
   supports.method = {"minmax", "entropy", "percentile", "mse"};

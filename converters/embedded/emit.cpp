@@ -70,7 +70,12 @@ class Emitter {
                               : params.axis     ? core::Shape{count}
                                                 : core::Shape{};
     return {initializer(tensor + "_scale", Tensor(DType::float32, shape, params.scale)),
-            initializer(tensor + "_zero_point", Tensor(params.type, shape, params.zero_point))};
+            initializer(tensor + "_zero_point", zero_points(params, shape))};
+  }
+
+  static Tensor zero_points(const QuantParams& params, const core::Shape& shape) {
+    if (!core::is_real(params.type)) return {params.type, shape, params.zero_point};
+    return Tensor::zeros(params.type, shape);
   }
 
   Node make_node(const std::string& op, const std::string& tensor, std::vector<std::string> inputs,

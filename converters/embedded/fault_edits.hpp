@@ -47,6 +47,11 @@ void zero_long_blocks(model::Model& artifact);
 Status give_softmax_steps_of_8_bits(State& state);
 void hold_zero_points_in_float16(model::Model& artifact);
 
+// Codes of float8.
+void overflow_to_nan(model::Model& artifact);
+void flush_subnormals(model::Model& artifact);
+void read_with_another_bias(model::Model& artifact);
+
 // Ranges that each inference finds.
 void leave_zero_out_of_dynamic_ranges(model::Model& artifact);
 void divide_by_empty_dynamic_ranges(model::Model& artifact);

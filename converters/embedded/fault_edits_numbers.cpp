@@ -91,6 +91,7 @@ Status saturate_bias(State& state) {
 
 Status next_zero_point(State& state) {
   for (auto& [name, params] : state.params) {
+    if (core::is_real(params.type)) continue;  // its zero point is 0
     const auto limits = core::integer_limits(params.type);
     for (auto& zero : params.zero_point) zero += zero < limits.high ? 1 : -1;
   }
@@ -151,7 +152,11 @@ Status zero_bias(State& state) {
       const auto producer = wiring.producer(node.input(1 - side));
       const auto constant = state.constant_codes.find(std::string(node.input(side)));
       if (!producer || graph.nodes[*producer].op_type != "MatMul" || constant == state.constant_codes.end()) continue;
-      std::ranges::fill(constant->second.integers(), state.params[constant->first].zero_point.front());
+      auto& held = constant->second;
+      if (held.is_real())
+        std::ranges::fill(held.reals(), 0);
+      else
+        std::ranges::fill(held.integers(), state.params[constant->first].zero_point.front());
     }
   }
   return core::success();
@@ -180,7 +185,7 @@ Status bias_in_output_steps(State& state) {
 Status truncate_weights(State& state) {
   return for_weights(state, [&](std::size_t index, const Node&, Coded& weight) {
     const auto values = weight_of(state, index).reals();
-    auto codes = weight.codes.integers();
+    std::vector<double> codes(values.size());
     std::size_t inner = 1;
     const auto& shape = weight.codes.shape();
     if (weight.params.axis) {
@@ -190,8 +195,9 @@ Status truncate_weights(State& state) {
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double scale = weight.params.scale[i / inner % weight.params.scale.size()];
-      codes[i] = static_cast<std::int64_t>(std::clamp(std::trunc(values[i] / scale), -128.0, 127.0));
+      codes[i] = code_towards_zero(values[i] / scale, weight.params.type);
     }
+    weight.codes = coded(std::move(codes), weight.codes);
   });
 }
 

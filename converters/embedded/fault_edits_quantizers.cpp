@@ -184,7 +184,7 @@ void assume_unit_interval(Model& artifact) {
   for (auto& node : graph.nodes) {
     const auto source = is_op(node, "QuantizeLinear") ? wiring.producer(node.input(0)) : std::nullopt;
     const auto params = source ? declared_params(graph, node) : std::nullopt;
-    if (!params || params->axis) continue;
+    if (!params || params->axis || core::is_real(params->type)) continue;
     const auto& maker = graph.nodes[*source];
     if (!is_op(maker, "Softmax") && !is_op(maker, "HardSigmoid")) continue;
     const auto lowest = static_cast<double>(core::integer_limits(params->type).low);

@@ -15,8 +15,7 @@ Status report(State& state) {
   if (!integer) return integer.error();
   std::set<std::string> on_codes(integer->begin(), integer->end());
   // The engine has integer forms for codes of 8 bits; between wider ones it computes in float32.
-  const bool wide =
-      core::element_size_bits(state.options.activation) > 8 || core::element_size_bits(state.options.weight) > 8;
+  const bool wide = !in_bytes(state.options.activation) || !in_bytes(state.options.weight);
   std::map<std::string, Form> forms;
   for (std::size_t i = 0; i < state.plan.nodes.size(); ++i) {
     const auto& node = state.model.graph.nodes[i];

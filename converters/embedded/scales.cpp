@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "harness/core/float_format.hpp"
+
 namespace assay::embedded {
 namespace {
 
@@ -22,10 +24,10 @@ QuantParams activation_params(const Range& range, DType type, bool symmetric) {
   const double low = std::min(range.low, 0.0);
   const double high = std::max(range.high, 0.0);
   const auto limits = core::integer_limits(type);
-  const std::int64_t half = (limits.high - limits.low + 1) / 2;
+  symmetric = symmetric || core::is_real(type);
   QuantParams params;
   params.type = type;
-  const double wanted = symmetric ? std::max(-low, high) / static_cast<double>(half - 1)
+  const double wanted = symmetric ? std::max(-low, high) / static_cast<double>(limits.high - centre_of(type))
                                   : (high - low) / static_cast<double>(limits.high - limits.low);
   auto scale = static_cast<double>(static_cast<float>(wanted));
   if (!(wanted >= static_cast<double>(std::numeric_limits<float>::min()))) scale = 1;
@@ -108,6 +110,17 @@ std::int64_t code_of(double value, double scale, std::int64_t zero_point, DType 
   return static_cast<std::int64_t>(std::clamp(code, static_cast<double>(limits.low), static_cast<double>(limits.high)));
 }
 
+double code_towards_zero(double steps, DType type) {
+  const double nearest = core::nearest_code(core::is_real(type) ? steps : std::trunc(steps), type);
+  if (std::fabs(nearest) <= std::fabs(steps)) return nearest;
+  return core::nearest_code(nearest - std::copysign(2 * core::half_gap(steps, type), steps), type);
+}
+
+Tensor coded(std::vector<double> numbers, const Tensor& like) {
+  if (like.is_real()) return {like.type(), like.shape(), std::move(numbers)};
+  return {like.type(), like.shape(), std::vector<std::int64_t>(numbers.begin(), numbers.end())};
+}
+
 std::optional<QuantParams> declared_params(const model::Graph& graph, const model::Node& node) {
   const auto* scale = graph.initializer(node.input(1));
   const auto* zero = graph.initializer(node.input(2));
@@ -127,6 +140,12 @@ std::optional<QuantParams> declared_params(const model::Graph& graph, const mode
 Tensor codes_of(const Tensor& values, const QuantParams& params) {
   const ScaleIndex scales(values.shape(), params.axis, params.block);
   const auto reals = values.reals();
+  if (core::is_real(params.type)) {
+    std::vector<double> codes(reals.size());
+    for (std::size_t i = 0; i < reals.size(); ++i)
+      codes[i] = core::nearest_code(to_float32(reals[i] / params.scale[scales.of(i)]), params.type);
+    return Tensor(params.type, values.shape(), std::move(codes));
+  }
   std::vector<std::int64_t> codes(reals.size());
   for (std::size_t i = 0; i < reals.size(); ++i) {
     const std::size_t own = scales.of(i);
@@ -137,11 +156,11 @@ Tensor codes_of(const Tensor& values, const QuantParams& params) {
 
 Tensor values_of(const Tensor& codes, const QuantParams& params) {
   const ScaleIndex scales(codes.shape(), params.axis, params.block);
-  const auto integers = codes.integers();
-  std::vector<double> values(integers.size());
-  for (std::size_t i = 0; i < integers.size(); ++i) {
+  const auto numbers = codes.to_reals();
+  std::vector<double> values(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t own = scales.of(i);
-    values[i] = to_float32(static_cast<double>(integers[i] - params.zero_point[own]) * params.scale[own]);
+    values[i] = to_float32((numbers[i] - static_cast<double>(params.zero_point[own])) * params.scale[own]);
   }
   return Tensor(DType::float32, codes.shape(), std::move(values));
 }

@@ -14,9 +14,13 @@ namespace assay::embedded {
 ///
 /// Formula  lo' = min(lo, 0), hi' = max(hi, 0). Asymmetric: scale = (hi' - lo') / (qmax - qmin), zero_point =
 ///          clamp(round_half_even(qmin - lo' / scale)). Symmetric: scale = max(-lo', hi') / h, zero_point 0 for signed
-///          codes and h + 1 for unsigned ones, where h = 2^(bits-1) - 1.
+///          codes and h + 1 for unsigned ones, where h = 2^(bits-1) - 1; of a float8 type h is the largest number, and
+///          its codes are always symmetric.
 /// Edges    a range without extent (or below float32's least normal) gets scale 1, so that zero stays exact.
 [[nodiscard]] QuantParams activation_params(const Range& range, DType type, bool symmetric);
+
+/// Codes that products of integers take: of at most 8 bits.
+[[nodiscard]] inline bool in_bytes(DType type) { return !core::is_real(type) && core::element_size_bits(type) <= 8; }
 
 /// The code of zero in symmetric codes: 0, or the first of the upper half of unsigned ones.
 [[nodiscard]] std::int64_t centre_of(DType type);
@@ -57,6 +61,11 @@ class ScaleIndex {
 
 /// Code of `value`: saturate(round_half_even(value / scale) + zero_point).
 [[nodiscard]] std::int64_t code_of(double value, double scale, std::int64_t zero_point, DType type);
+
+/// The code of `type` next to `steps` towards zero.
+[[nodiscard]] double code_towards_zero(double steps, DType type);
+/// The codes `numbers`, of the type and shape of `like`.
+[[nodiscard]] Tensor coded(std::vector<double> numbers, const Tensor& like);
 
 /// Constant parameters of a Quantize- or DequantizeLinear node; nothing where they are computed.
 [[nodiscard]] std::optional<QuantParams> declared_params(const model::Graph& graph, const model::Node& node);

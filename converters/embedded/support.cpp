@@ -219,6 +219,7 @@ std::string fit_node(const State& state, const model::Node& node, NodePlan& plan
     if (!is_float(state, node.input(index)))
       return "its operand \"" + std::string(node.input(index)) + "\" is not float32";
   }
+  if (core::is_real(state.options.activation)) plan.bias.reset();  // products of float8 are summed in float
   return "";
 }
 

@@ -61,6 +61,8 @@ bool is_integer(DType type) {
   return row != nullptr && !row->real && row->size_bits != 0;
 }
 
+bool is_code_type(DType type) { return is_integer(type) || type == DType::float8e4m3fn || type == DType::float8e5m2; }
+
 std::string_view dtype_name(DType type) {
   const DTypeRow* row = find_row(type);
   return row == nullptr ? "undefined" : row->name;
@@ -113,6 +115,10 @@ IntegerLimits integer_limits(DType type) {
       return {0, 3};
     case DType::int2:
       return {-2, 1};
+    case DType::float8e4m3fn:
+      return {-448, 448};
+    case DType::float8e5m2:
+      return {-57344, 57344};
     case DType::uint64:
       return {0, std::numeric_limits<std::int64_t>::max()};
     default:

@@ -41,6 +41,9 @@ enum class DType : std::uint8_t {
 /// True for the integer types and boolean: values are stored as int64.
 [[nodiscard]] bool is_integer(DType type);
 
+/// True for the types that QuantizeLinear makes: the integer ones, and float8e4m3fn and float8e5m2, which hold numbers.
+[[nodiscard]] bool is_code_type(DType type);
+
 /// ONNX's lower-case name ("float", "int8", "bool", …).
 [[nodiscard]] std::string_view dtype_name(DType type);
 
@@ -50,7 +53,8 @@ enum class DType : std::uint8_t {
 /// Bits of one element in ONNX's raw form; 0 for string and undefined.
 [[nodiscard]] std::size_t element_size_bits(DType type);
 
-/// Smallest and largest value of an integer type (uint64 is cut at int64's largest).
+/// Smallest and largest value of an integer type (uint64 is cut at int64's largest), and the finite ends of
+/// float8e4m3fn and float8e5m2, which are integers too: between these lie the codes of a quantizer.
 struct IntegerLimits {
   std::int64_t low = 0;
   std::int64_t high = 0;

@@ -80,6 +80,24 @@ double round_to_format(double value, const FloatFormat& format) {
   return rounded == 0 && format.specials == Specials::unsigned_zero ? 0.0 : rounded;
 }
 
+double nearest_code(double value, DType type) {
+  const IntegerLimits limits = integer_limits(type);
+  const double inside =
+      std::isnan(value) ? value : std::clamp(value, static_cast<double>(limits.low), static_cast<double>(limits.high));
+  return is_real(type) ? round_to_format(inside, float_format(type)) : std::nearbyint(inside);
+}
+
+double half_gap(double value, DType type) {
+  if (!is_real(type)) return 1.0 / 2;
+  const FloatFormat& format = float_format(type);
+  int exponent = format.min_exponent();
+  if (value != 0) {
+    std::frexp(value, &exponent);
+    exponent = std::max(exponent - 1, format.min_exponent());
+  }
+  return std::ldexp(1.0, exponent - format.fraction_bits - 1);
+}
+
 double decode_float(std::uint32_t code, const FloatFormat& format) {
   const std::uint32_t sign = sign_bit(format);
   const std::uint32_t magnitude = code & low_bits(format.exponent_bits + format.fraction_bits);

@@ -36,6 +36,13 @@ struct FloatFormat {
 /// NaN where there is none, or the largest where there is neither; NaN becomes 0 there.
 [[nodiscard]] double round_to_format(double value, const FloatFormat& format);
 
+/// The code of a quantizer of `type`, an integer or small floating-point one, that is nearest to `value`, ties to even;
+/// beyond the ends the last one. NaN stays.
+[[nodiscard]] double nearest_code(double value, DType type);
+/// Half of the distance between the codes around `value`: 0.5 of an integer type. Where codes of two distances meet, of
+/// the wider one.
+[[nodiscard]] double half_gap(double value, DType type);
+
 /// The number that `code` stands for, and the code of a number that the format holds (round first).
 [[nodiscard]] double decode_float(std::uint32_t code, const FloatFormat& format);
 [[nodiscard]] std::uint32_t encode_float(double value, const FloatFormat& format);

@@ -89,7 +89,7 @@ std::vector<std::size_t> constant_codes(const Graph& graph, bool biases) {
   return nodes_where(graph, [&](const Node& node) {
     if (!dequantizes(node)) return false;
     const TensorPtr codes = constant_input(graph, node, 0), scale = constant_input(graph, node, kScaleInput);
-    return codes != nullptr && scale != nullptr && codes->size() > 0 && !codes->is_real() &&
+    return codes != nullptr && scale != nullptr && codes->size() > 0 && core::is_code_type(codes->type()) &&
            (codes->type() == core::DType::int32) == biases;
   });
 }

@@ -77,7 +77,7 @@ std::optional<Defect> weight_value(Draft& draft, Rng& rng) {
   const std::size_t element = pick_index(codes->size(), rng);
   const core::IntegerLimits limits = core::integer_limits(codes->type());
   constexpr std::int64_t kLeastShare = 8;  // of the type's range
-  const std::int64_t before = codes->integers()[element];
+  const std::int64_t before = codes->to_integers()[element];
   const std::int64_t after = other_code(before, codes->type(), (limits.high - limits.low) / kLeastShare, rng);
   set_constant(draft.graph, *node, 0, with_element(*codes, element, static_cast<double>(after)));
   return defect_at(draft.graph.nodes[*node], fmt::format("quantized value {} of \"{}\" is {} instead of {}", element,

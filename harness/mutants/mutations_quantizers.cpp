@@ -37,7 +37,7 @@ std::optional<Defect> zero_point(Draft& draft, Rng& rng) {
   std::erase_if(pairs, [&](const Pair& pair) {
     return std::ranges::any_of(pair.all(), [&](std::size_t node) {
       const TensorPtr zero = constant_input(draft.graph, draft.graph.nodes[node], kZeroPointInput);
-      return zero == nullptr || zero->size() != 1;
+      return zero == nullptr || zero->size() != 1 || zero->is_real();
     });
   });
   const Pair* pair = pick(pairs, rng);
@@ -68,7 +68,7 @@ std::optional<Defect> one_side_zero_point(Draft& draft, Rng& rng) {
   for (const Pair& pair : pairs_of(draft.graph)) {
     for (const std::size_t node : pair.all()) {
       const TensorPtr zero = constant_input(draft.graph, draft.graph.nodes[node], kZeroPointInput);
-      if (zero != nullptr && zero->size() == 1) sides.push_back(node);
+      if (zero != nullptr && zero->size() == 1 && !zero->is_real()) sides.push_back(node);
     }
   }
   const std::size_t* node = pick(sides, rng);

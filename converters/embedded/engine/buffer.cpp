@@ -17,6 +17,8 @@ bool is_stored(DType type) {
     case DType::int32:
     case DType::int64:
     case DType::boolean:
+    case DType::float8e4m3fn:  // its numbers lie in floats
+    case DType::float8e5m2:
       return true;
     default:
       return false;
@@ -82,7 +84,7 @@ core::Result<Buffer> Buffer::from_tensor(const core::Tensor& tensor) {
 }
 
 core::Tensor Buffer::to_tensor() const {
-  if (type_ == DType::float32) {
+  if (core::is_real(type_)) {
     const auto values = span<float>();
     return {type_, shape_, std::vector<double>(values.begin(), values.end())};
   }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "converters/embedded/engine/geometry.hpp"
 #include "converters/embedded/engine/requantize.hpp"
+#include "harness/core/float_format.hpp"
 
 namespace assay::embedded::engine {
 namespace {
@@ -65,21 +67,44 @@ bool is_plain(const ArithmeticPolicy& policy) {
          policy.saturation == Saturation::clamp && policy.requantization != Requantization::reciprocal;
 }
 
-Status quantize(const Call& call, std::int64_t axis, DType declared, const ArithmeticPolicy& policy) {
+/// The number of `type` for `quotient`. Beyond the largest: that one, or without `saturates` what the type has there.
+float float8_of(float quotient, DType type, bool saturates) {
+  const auto value = static_cast<double>(quotient);
+  const double code =
+      saturates ? core::nearest_code(value, type) : core::round_to_format(value, core::float_format(type));
+  return static_cast<float>(code);
+}
+
+/// What the attributes of a QuantizeLinear say.
+struct Asked {
+  std::int64_t axis = 1;
+  DType type = DType::uint8;  ///< where no zero_point tells
+  bool saturates = true;
+};
+
+Status quantize(const Call& call, const Asked& asked, const ArithmeticPolicy& policy) {
   if (auto status = expect_inputs(call, 2, DType::float32); !status) return status;
   const Buffer& x = call.input(0);
   const Buffer& scale = call.input(1);
   const Buffer* zero_point = call.has(2) ? &call.input(2) : nullptr;
-  const DType type = zero_point != nullptr ? zero_point->type() : declared;
-  if (!core::is_integer(type) || core::element_size_bits(type) < 8 || core::element_size_bits(type) > 16) {
-    return unsupported(fmt::format("codes of type {}; the engine quantizes to 8 and 16 bits", core::dtype_name(type)));
+  const DType type = zero_point != nullptr ? zero_point->type() : asked.type;
+  const bool real = core::is_real(type) && core::is_code_type(type);
+  if (!real && (!core::is_integer(type) || core::element_size_bits(type) < 8 || core::element_size_bits(type) > 16)) {
+    return unsupported(
+        fmt::format("codes of type {}; the engine quantizes to 8 and 16 bits and float8", core::dtype_name(type)));
   }
-  auto split = channels_of(x.shape(), scale, axis);
+  auto split = channels_of(x.shape(), scale, asked.axis);
   if (!split) return split.error();
   const auto zero_points = zero_point != nullptr ? zero_point->to_integers() : std::vector<std::int64_t>{0};
   call.outputs[0] = Buffer(type, x.shape());
   for_each_channel(*split, [&](std::int64_t c, std::int64_t first) {
     const float own = scale.data<float>()[c];
+    if (real) {
+      auto* numbers = call.outputs[0].data<float>() + first;
+      const float* in = x.data<float>() + first;
+      for (std::int64_t i = 0; i < split->inner; ++i) numbers[i] = float8_of(in[i] / own, type, asked.saturates);
+      return;
+    }
     const auto out = output_codes(type, static_cast<double>(own),
                                   zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
     const float* values = x.data<float>() + first;
@@ -102,7 +127,7 @@ Status dequantize(const Call& call, std::int64_t axis, CodeDifference difference
   if (!call.has(0) || !call.has(1)) return invalid_model("x and x_scale are required");
   const Buffer& codes = call.input(0);
   const Buffer& scale = call.input(1);
-  if (scale.type() != DType::float32 || !core::is_integer(codes.type())) {
+  if (scale.type() != DType::float32 || !core::is_code_type(codes.type())) {
     return unsupported(fmt::format("codes of type {} with a scale of type {}", core::dtype_name(codes.type()),
                                    core::dtype_name(scale.type())));
   }
@@ -119,7 +144,9 @@ Status dequantize(const Call& call, std::int64_t axis, CodeDifference difference
     const std::int64_t zero_point = zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(c)];
     with_element_type(codes.type(), [&](auto element) {
       const auto* in = codes.data<decltype(element)>() + first;
-      if constexpr (sizeof(element) == 1) {
+      if constexpr (std::is_same_v<decltype(element), float>) {
+        for (std::int64_t i = 0; i < split->inner; ++i) out[first + i] = in[i] * own;
+      } else if constexpr (sizeof(element) == 1) {
         const auto zero = static_cast<std::int32_t>(zero_point);
         if (difference == CodeDifference::own_type) {
           for (std::int64_t i = 0; i < split->inner; ++i) {
@@ -175,10 +202,11 @@ Result<Kernel> make_plain_dequantize(const Binding& binding) { return make_dequa
 }  // namespace
 
 Result<Kernel> make_quantize(const Binding& binding, const ArithmeticPolicy& policy) {
-  const std::int64_t axis = binding.node.int_or("axis", 1);
-  const auto declared =
-      static_cast<DType>(binding.node.int_or("output_dtype", static_cast<std::int64_t>(DType::uint8)));
-  return Kernel([axis, declared, policy](const Call& call) { return quantize(call, axis, declared, policy); });
+  const Asked asked{
+      .axis = binding.node.int_or("axis", 1),
+      .type = static_cast<DType>(binding.node.int_or("output_dtype", static_cast<std::int64_t>(DType::uint8))),
+      .saturates = binding.node.int_or("saturate", 1) != 0};
+  return Kernel([asked, policy](const Call& call) { return quantize(call, asked, policy); });
 }
 
 Result<Kernel> make_dequantize(const Binding& binding, const ArithmeticPolicy& policy) {

@@ -1,4 +1,5 @@
 #include "harness/judge/alignment/calibrated_network.hpp"
+#include "harness/core/float_format.hpp"
 
 #include <fmt/format.h>
 
@@ -20,13 +21,14 @@ using model::Node;
 
 /// What float32 makes of the codes that an operand reads; null where it reads none that are known.
 TensorPtr on_codes(const Operand& operand) {
-  if (operand.constant_codes == nullptr || operand.constant_codes->is_real() || !operand.params) return nullptr;
+  if (operand.constant_codes == nullptr || !operand.params) return nullptr;
   const auto channels = ChannelIndex::make(operand.constant_codes->shape(), *operand.params);
   if (!channels) return nullptr;
-  const auto codes = operand.constant_codes->integers();
+  const std::vector<double> codes = operand.constant_codes->to_reals();
   std::vector<double> values(codes.size());
   channels->for_each_run(codes.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
-    const auto zero_point = operand.params->zero_point.empty() ? 0 : operand.params->zero_point[channel];
+    const auto zero_point =
+        static_cast<double>(operand.params->zero_point.empty() ? 0 : operand.params->zero_point[channel]);
     const auto scale = static_cast<float>(operand.params->scale[channel]);
     for (std::size_t i = first; i < first + length; ++i) {
       values[i] = static_cast<double>(static_cast<float>(codes[i] - zero_point) * scale);
@@ -38,8 +40,7 @@ TensorPtr on_codes(const Operand& operand) {
 /// A constant on the codes that its own range gives, whatever the operand reads in the end: what brings operands to one
 /// range comes after the ranges are measured. Null where the operand reads no constant codes.
 TensorPtr on_own_codes(const Operand& operand, const TensorPtr& value, const converters::Policy& policy) {
-  if (operand.constant_codes == nullptr || operand.constant_codes->is_real() || !operand.params || value->size() == 0)
-    return nullptr;
+  if (operand.constant_codes == nullptr || !operand.params || value->size() == 0) return nullptr;
   const core::QuantParams& read = *operand.params;
   const bool symmetric = std::ranges::all_of(read.zero_point, [](std::int64_t zero_point) { return zero_point == 0; });
   const auto [low, high] = std::ranges::minmax(value->reals());
@@ -50,8 +51,12 @@ TensorPtr on_own_codes(const Operand& operand, const TensorPtr& value, const con
   for (double& each : values) {
     // In float32: with 127.5 as divisor the least value lies on a tie between the last two codes.
     const float steps = static_cast<float>(each) / scale;
-    const std::int64_t code = reference::quantize(static_cast<double>(steps), 1, zero_point, own.type);
-    each = static_cast<double>(static_cast<float>(code - zero_point) * scale);
+    const auto zero = static_cast<double>(zero_point);
+    const double code =
+        core::is_real(own.type)
+            ? core::nearest_code(static_cast<double>(steps), own.type)
+            : static_cast<double>(reference::quantize(static_cast<double>(steps), 1, zero_point, own.type));
+    each = static_cast<double>(static_cast<float>(code - zero) * scale);
   }
   return std::make_shared<const Tensor>(core::DType::float32, value->shape(), std::move(values));
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/core/float_format.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"
@@ -151,8 +152,12 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
   params.zero_point.assign(params.scale.size(), 0);
   if (!zero_point_name.empty()) {
     const TensorPtr zero_point = find_constant(constants, zero_point_name);
-    if (zero_point == nullptr || zero_point->is_real()) {
-      return broken_node(node, fmt::format("zero_point \"{}\" isn't an integer constant", zero_point_name));
+    if (zero_point == nullptr || !core::is_code_type(zero_point->type())) {
+      return broken_node(node, fmt::format("zero_point \"{}\" isn't a constant of codes", zero_point_name));
+    }
+    if (zero_point->is_real() && std::ranges::any_of(zero_point->reals(), [](double z) { return z != 0; })) {
+      return broken_node(node, fmt::format("zero_point \"{}\" of type {} isn't 0", zero_point_name,
+                                           core::dtype_name(zero_point->type())));
     }
     if (zero_point->size() != scale->size() && (zero_point->size() != 1 || zero_point->rank() > 1)) {
       return broken_node(node, fmt::format("{} scales \"{}\" but {} zero points \"{}\"", scale->size(), scale_name,
@@ -274,6 +279,14 @@ Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) 
   if (std::ranges::any_of(reals, [](double value) { return std::isnan(value); })) {
     return Error{core::ErrorKind::invalid_model, "a quantized constant holds NaN", {}, {}, {}};
   }
+  if (core::is_real(params.type)) {
+    std::vector<double> numbers(reals.size());
+    index->for_each_run(reals.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+      for (std::size_t i = first; i < first + length; ++i)
+        numbers[i] = core::nearest_code(reals[i] / params.scale[channel], params.type);
+    });
+    return Tensor(params.type, values.shape(), std::move(numbers));
+  }
   index->for_each_run(reals.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
     reference::quantize(std::span(reals).subspan(first, length), params.scale[channel], params.zero_point[channel],
                         params.type, std::span(codes).subspan(first, length));
@@ -283,9 +296,15 @@ Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) 
 
 std::optional<Tensor> dequantize_tensor(const Tensor& codes, const QuantParams& params) {
   const auto channels = ChannelIndex::make(codes.shape(), params);
-  if (!channels || codes.is_real()) return std::nullopt;
+  if (!channels || !core::is_code_type(codes.type())) return std::nullopt;
+  std::vector<double> values(static_cast<std::size_t>(codes.size()));
+  if (codes.is_real()) {
+    channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
+      for (std::size_t i = first; i < first + length; ++i) values[i] = codes.reals()[i] * params.scale[c];
+    });
+    return Tensor(core::DType::float32, codes.shape(), std::move(values));
+  }
   const auto integers = codes.integers();
-  std::vector<double> values(integers.size());
   channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
     reference::dequantize(integers.subspan(first, length), params.scale[c], params.zero_point[c],
                           std::span(values).subspan(first, length));

@@ -554,7 +554,7 @@ std::vector<const Quantizer*> ArtifactView::quantizers_at(
 
 bool ArtifactNode::in_bytes() const {
   const auto wide = [](const std::optional<QuantParams>& params) {
-    return params && core::element_size_bits(params->type) == 16;
+    return params && (core::element_size_bits(params->type) == 16 || core::is_real(params->type));
   };
   return std::ranges::none_of(inputs, wide, &Operand::params) && std::ranges::none_of(outputs, wide);
 }

@@ -190,7 +190,7 @@ class ActivationAudit {
                           converters::UnsignedCodes::asked;  // the zero_point shows which fits
     const std::size_t bits = core::element_size_bits(params.type);
     const bool type_fits = params.type == evidence.options.activation || by_range || constant || !given_.empty() ||
-                           !core::is_integer(params.type) || bits < 8 || bits > 16 ||
+                           !core::is_code_type(params.type) || bits < 8 || bits > 16 ||
                            are_moved_from_a_constant(tensor, params);
     if (!type_fits) {
       add(Facet::dtype, tensor, 0,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -73,6 +74,7 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
       if (std::fabs(clamped - want) <= step * (1 + kConstantError)) low = high = clamped;
     }
     const double distance = got < low ? low - got : got - high;
+    if (channels && step > 0) step *= 2 * core::half_gap(low / step, operand.params->type);
     const double limit = step / 2 + kConstantError * std::fabs(want) + 0x1p-126 + half_error(operand.unit, want);
     if (!(distance > limit) && !std::isnan(distance)) continue;
     const double margin = distance / limit;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/effective_linear.hpp"
 #include "harness/judge/alignment/forward_error.hpp"
@@ -319,11 +320,11 @@ class WeightAudit {
 
   void check_codes(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
                    const core::Tensor& codes, const ChannelIndex& channels) {
-    if (codes.is_real() || codes.shape() != linear.weight.shape()) return;
+    if (!core::is_code_type(codes.type()) || codes.shape() != linear.weight.shape()) return;
     const auto limits = core::integer_limits(params.type);
     // Where a power of two leaves values beyond the codes, these may end at the least or as far below zero as above.
     const double even = context_.evidence.converter.policy.power_of_two && params.type == core::DType::int8 ? 1 : 0;
-    const auto actual = codes.integers();
+    const std::vector<double> actual = codes.to_reals();
     const std::vector<double> weights = linear.weight.to_reals();
     const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
     // The zero point of codes without sign may be added in float32 before rounding.
@@ -338,10 +339,11 @@ class WeightAudit {
       const double exact = weights[i] / params.scale[c];
       const double clamped =
           std::clamp(exact, static_cast<double>(limits.low) - z, static_cast<double>(limits.high) - z);
-      const double code = static_cast<double>(actual[i]) - z;
+      const double code = actual[i] - z;
+      const double half = core::half_gap(clamped, params.type);
       const double end = static_cast<double>(limits.low) + even - z;
       const double distance = exact < end && code == end ? 0 : std::abs(code - clamped);
-      const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) +
+      const double limit = half + quotient_error * (std::abs(exact) + kZero) +
                            (computed + half_error(params.unit, weights[i])) / std::abs(params.scale[c]);
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
@@ -349,15 +351,15 @@ class WeightAudit {
                                     fmt::format("{} ÷ {} = {:.6g}", core::exact_text64(weights[i]),
                                                 core::exact_text(static_cast<float>(params.scale[c])), exact),
                                     "|q − z − clamp(w ÷ s)| ≤ ½ + 2⁻²²·(|w ÷ s| + 128)",
-                                    fmt::format("{:.6g}", clamped + z), std::to_string(actual[i]), distance, limit});
+                                    fmt::format("{:.6g}", clamped + z), fmt::format("{}", actual[i]), distance, limit});
       }
       if (distance <= limit) continue;
       ++wrong;
-      worst = std::max(worst, distance);
+      worst = std::max(worst, distance / (2 * half));
       if (lines.size() >= kShownDifferences) continue;
       lines.push_back(fmt::format("\n  w{}: expected {} ({} / {}), actual {}",
                                   index_text(static_cast<std::int64_t>(i), linear.weight.shape()),
-                                  std::nearbyint(clamped) + z, core::exact_text64(weights[i]),
+                                  core::nearest_code(clamped + z, params.type), core::exact_text64(weights[i]),
                                   core::exact_text(static_cast<float>(params.scale[c])), actual[i]));
     }
     if (wrong == 0) return;

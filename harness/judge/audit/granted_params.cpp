@@ -57,6 +57,10 @@ CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const conve
       std::max(0.0, symmetric_scale(range.low.high, range.high.low, fine, policy) - range.slack / fine);
   const double most = symmetric_scale(range.low.low, range.high.high, coarse, policy) + range.slack / coarse;
   const core::IntegerLimits limits = core::integer_limits(type);
+  if (core::is_real(type)) {
+    const double steps = 2 * core::half_gap(0, type);
+    return {least * steps, most * steps, {-coarse * most, -coarse * least}, {coarse * least, coarse * most}, type};
+  }
   const double half = static_cast<double>(limits.high - limits.low - 1) / 2;
   return {least,
           most,
@@ -150,7 +154,8 @@ CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& polic
     const std::int64_t zero_point = params.zero_point[params.zero_point.size() == 1 ? 0 : channel];
     const double bottom = static_cast<double>(limits.low + unused - zero_point) * scale;
     const double top = static_cast<double>(limits.high - zero_point) * scale;
-    CodeSpan span{scale, scale, {bottom, bottom}, {top, top}};
+    const double step = 2 * core::half_gap(0, params.type) * scale;
+    CodeSpan span{step, step, {bottom, bottom}, {top, top}, params.type};
     span.level_error = level_error_of(span, policy);
     // The zero point of wide codes, added in float32 before rounding, takes bits from the quotient.
     if (core::element_size_bits(params.type) > 8)
@@ -166,6 +171,7 @@ CodeSpan CodeSpan::joined(const CodeSpan& other) const {
           std::max(step, other.step),
           {std::min(bottom.low, other.bottom.low), std::max(bottom.high, other.bottom.high)},
           {std::min(top.low, other.top.low), std::max(top.high, other.top.high)},
+          type,
           std::max(level_error, other.level_error),
           std::max(relative, other.relative)};
 }
@@ -285,7 +291,8 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
     // Either neighbour may be taken.
     if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
-    if (bias != nullptr && input_scale > 0) {
+    const bool bias_in_steps = bias != nullptr && input_scale > 0 && !core::is_real(params.type);
+    if (bias_in_steps) {
       // b must fit into int32 at scale s_x·s_w, in bytes beside the products: a correct converter raises s_w until it
       // does, at most to twice that (audit_weights.cpp).
       const DType x_type = options.weights_only() ? DType::int8 : options.activation;
@@ -301,7 +308,7 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
     }
     // Where the step is no normal number of float32, and no bias hangs on it, any positive scale is right.
     const bool denormal = audited > 0 && audited < static_cast<double>(std::numeric_limits<float>::min());
-    if (matches && denormal && !(bias != nullptr && input_scale > 0)) raised = std::max(raised, 1.0);
+    if (matches && denormal && !bias_in_steps) raised = std::max(raised, 1.0);
     const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
     const bool given = options.method == converters::Method::given;
     params.scale[c] = !matches ? raised : given ? own : std::copysign(std::min(raised, std::fabs(own)), own);
@@ -329,7 +336,8 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
     const double scale = std::fabs(params.scale[index.channel(i)]);
     const double clip = may_clip ? std::fabs(values[i]) - last * scale : 0;
     // Zero has a code, so that the nearest one is no further away than that.
-    const double nearest = std::min(scale / 2, std::fabs(values[i]));
+    const double nearest =
+        std::min(scale > 0 ? scale * core::half_gap(values[i] / scale, params.type) : 0, std::fabs(values[i]));
     radius[i] = std::max(nearest + (0x1p-22 + 3 * params.unit) * std::fabs(values[i]), clip);
   }
   return radius;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/float_format.hpp"
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/layers.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -19,26 +20,40 @@ namespace assay::judge {
 struct CodeSpan {
   double least_step = 0, step = 0;  ///< finest and coarsest
   Interval bottom, top;             ///< value of the lowest and of the highest code
-  double level_error = 0;           ///< of any code's value, zero's too, beside a product's relative rounding
-  double relative = 0;              ///< rounding of what is quantized, and of what codes stand for, to 16 bits
+  core::DType type = core::DType::int8;
+  double level_error = 0;  ///< of any code's value, zero's too, beside a product's relative rounding
+  double relative = 0;     ///< rounding of what is quantized, and of what codes stand for, to 16 bits
 
   /// As far as the policy uses the codes. Of several scales, which only a model's own quantizers give an activation,
   /// one that covers them all.
   [[nodiscard]] static CodeSpan of(const core::QuantParams& params, const converters::Policy& policy);
   /// Covers both.
   [[nodiscard]] CodeSpan joined(const CodeSpan& other) const;
+  /// Half of the distance between the codes around `value`, at the coarsest of the legal steps and at the finest.
+  [[nodiscard]] double half(double value) const { return half_of(value, step, 1); }
+  [[nodiscard]] double least_half(double value) const { return half_of(value, least_step, 1.0 / 2); }
   /// The ends of Q(v) for v anywhere in `value`. Q grows, rounds by half a step at most, keeps zero, and never leaves
   /// the codes.
   [[nodiscard]] Interval quantized(const Interval& value) const {
     constexpr double kProductRounding = 0x1p-22;  // a dequantized code is one float32 product
     if (value.low == 0 && value.high == 0) return {-level_error, level_error};  // zero has a code of its own
     const double low = value.low - relative * std::abs(value.low), high = value.high + relative * std::abs(value.high);
-    Interval ends{std::min(low - step / 2, top.low * (1 - kProductRounding)),
-                  std::max(high + step / 2, bottom.high * (1 - kProductRounding))};
+    Interval ends{std::min(low - half(low), top.low * (1 - kProductRounding)),
+                  std::max(high + half(high), bottom.high * (1 - kProductRounding))};
     ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
     ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
     return {ends.low - level_error - relative * std::abs(ends.low),
             ends.high + level_error + relative * std::abs(ends.high)};
+  }
+
+ private:
+  /// Codes of a floating-point type lie the further apart the larger they are: `share` of the largest distance that
+  /// some legal scale gives, where there are several.
+  [[nodiscard]] double half_of(double value, double own_step, double share) const {
+    if (!core::is_real(type) || !(own_step > 0)) return own_step / 2;
+    const double scale = own_step / (2 * core::half_gap(0, type));
+    if (least_step == step) return scale * core::half_gap(value / scale, type);
+    return std::max(own_step / 2, share * core::half_gap(1, type) * std::abs(value));
   }
 };
 

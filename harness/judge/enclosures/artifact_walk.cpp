@@ -21,27 +21,6 @@ using core::TensorPtr;
 using model::Node;
 using Action = WalkStep::Action;
 
-namespace {
-
-/// One code more on either side: contains the value before it was rounded.
-Enclosure either_neighbour(const Enclosure& codes) {
-  const core::IntegerLimits limits = core::integer_limits(codes.centre->type());
-  Tensor low = codes.low_or_centre();
-  Tensor high = codes.high_or_centre();
-  for (std::int64_t& code : low.integers()) {
-    code = std::max(limits.low, code - 1);
-  }
-  for (std::int64_t& code : high.integers()) {
-    code = std::min(limits.high, code + 1);
-  }
-  Enclosure result = codes;
-  result.low = std::make_shared<const Tensor>(std::move(low));
-  result.high = std::make_shared<const Tensor>(std::move(high));
-  return result;
-}
-
-}  // namespace
-
 Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view, const Evidence& evidence) {
   PreparedArtifact prepared(view);
   const model::Graph& graph = view.artifact().graph;
@@ -220,7 +199,7 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
     if (expected != nullptr && on_trace && !on_trace(name, i, *expected, traced->second)) {
       return;
     }
-    const bool fits = expected == nullptr ? !traced->second.is_real()
+    const bool fits = expected == nullptr ? core::is_code_type(traced->second.type())
                                           : traced->second.type() == expected->centre->type() &&
                                                 traced->second.shape() == expected->centre->shape();
     if (fits) {
@@ -241,7 +220,7 @@ const Enclosure* ArtifactWalk::find(const std::string& tensor) const {
 CodeTensors ArtifactWalk::codes_of(const std::set<std::string>& tensors) const {
   CodeTensors codes;
   for (const std::string& name : tensors) {
-    if (const Enclosure* held = find(name); held != nullptr && !held->centre->is_real()) {
+    if (const Enclosure* held = find(name); held != nullptr && core::is_code_type(held->centre->type())) {
       codes.emplace(name, held->centre);
     }
   }

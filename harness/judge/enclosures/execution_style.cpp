@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "harness/core/float_format.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "reference/quant.hpp"
 
 namespace assay::judge {
@@ -157,6 +159,44 @@ std::vector<std::int64_t> quantize_exactly(std::span<const double> values, const
   return codes;
 }
 
+/// The code after `code` of a floating-point type, away from zero or towards it.
+double next_code(double code, double sign, core::DType type) {
+  const double outward =
+      code == 0 || (code > 0) == (sign > 0) ? 1 : 1 - 0x1p-20;  // the gap below a power of two is its own
+  return core::nearest_code(code + sign * 2 * core::half_gap(code * outward, type), type);
+}
+
+/// The same for codes of a floating-point type: `low` to `high` are quotients. What lies at a tie in exact arithmetic
+/// alone falls to the even code, as QuantizeLinear's text has it.
+Enclosure real_codes(const Enclosure& x, const QuantParams& params, const ChannelIndex& index, double error,
+                     Ties ties) {
+  const std::span<const double> centre = x.centre->reals();
+  const std::span<const double> low = x.low_or_centre().reals(), high = x.high_or_centre().reals();
+  std::vector<double> codes(centre.size()), lows(centre.size()), highs(centre.size());
+  bool point = true;
+  index.for_each_run(centre.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    const double scale = params.scale[channel];
+    const auto nearest = [&](double quotient) { return core::nearest_code(quotient, params.type); };
+    for (std::size_t i = first; i < first + length; ++i) {
+      const double from = low[i] / scale, to = high[i] / scale;
+      const double slack = error + (ties == Ties::even ? 0 : 0x1p-40);
+      codes[i] = nearest(centre[i] / scale);
+      lows[i] = std::min(codes[i], nearest(from - slack * std::fabs(from)));
+      highs[i] = std::max(codes[i], nearest(to + slack * std::fabs(to)));
+      point = point && lows[i] == highs[i];
+    }
+  });
+  const auto tensor = [&](std::vector<double> values) {
+    return std::make_shared<const Tensor>(params.type, x.centre->shape(), std::move(values));
+  };
+  Enclosure result = exact_enclosure(tensor(std::move(codes)));
+  if (!point) {
+    result.low = tensor(std::move(lows));
+    result.high = tensor(std::move(highs));
+  }
+  return result;
+}
+
 struct CodeRange {
   std::int64_t low, centre, high;
 };
@@ -295,6 +335,11 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
     return core::Error{
         .kind = core::ErrorKind::invalid_data, .message = "NaN has no code", .node = {}, .op = {}, .tensor = {}};
   }
+  if (core::is_real(params.type)) {
+    // A float32 quotient may be any that lies within its rounding.
+    const double rounded = input && style.input == InputDivision::exact ? 0 : std::max(error, kFloatUnit);
+    return real_codes(x, params, *index, rounded, input ? input_ties(style) : style.ties);
+  }
   if (x.is_exact() && error == 0 && style.ties == Ties::even) {
     const InputDivision division = input ? style.input : InputDivision::exact;
     return exact_enclosure(tensor(quantize_exactly(centre, params, *index, division)));
@@ -327,12 +372,31 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
   return result;
 }
 
+Enclosure either_neighbour(const Enclosure& codes) {
+  const core::DType type = codes.centre->type();
+  Tensor low = codes.low_or_centre();
+  Tensor high = codes.high_or_centre();
+  if (codes.centre->is_real()) {
+    for (double& code : low.reals()) code = next_code(code, -1, type);
+    for (double& code : high.reals()) code = next_code(code, 1, type);
+  } else {
+    const core::IntegerLimits limits = core::integer_limits(type);
+    for (std::int64_t& code : low.integers()) code = std::max(limits.low, code - 1);
+    for (std::int64_t& code : high.integers()) code = std::min(limits.high, code + 1);
+  }
+  Enclosure result = codes;
+  result.low = std::make_shared<const Tensor>(std::move(low));
+  result.high = std::make_shared<const Tensor>(std::move(high));
+  return result;
+}
+
 Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const QuantParams& params, const Style& style) {
   const Result<ChannelIndex> index = ChannelIndex::make(codes.centre->shape(), params);
   if (!index) {
     return index.error();
   }
   const auto reals = [&](const Tensor& tensor) {
+    if (tensor.is_real()) return std::make_shared<const Tensor>(*dequantize_tensor(tensor, params));
     const std::span<const std::int64_t> integers = tensor.integers();
     std::vector<double> values(integers.size());
     index->for_each_run(integers.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {

@@ -55,6 +55,8 @@ struct Style {
                                                          const Style& style, bool is_input);
 
 /// Real values of a code tensor. Errors   invalid_model where the axis does not fit.
+/// One code more on either side: contains the value before it was rounded.
+[[nodiscard]] Enclosure either_neighbour(const Enclosure& codes);
 [[nodiscard]] core::Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const core::QuantParams& params,
                                                            const Style& style);
 

@@ -19,6 +19,7 @@ double symmetric_scale(double low, double high, double divisor, const converters
 double symmetric_steps(DType type, const converters::Policy& policy) {
   constexpr double kHalfOf8Bits = 127.5;
   const auto limits = core::integer_limits(type);
+  if (core::is_real(type)) return static_cast<double>(limits.high);
   return static_cast<double>(limits.high - limits.low) / 2 + (policy.divisor - kHalfOf8Bits);
 }
 
@@ -43,6 +44,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
     type = DType::uint8;
     symmetric = false;
   }
+  symmetric = symmetric || core::is_real(type);
   const auto limits = core::integer_limits(type);
   const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
   double scale = symmetric ? symmetric_scale(lo, hi, symmetric_steps(type, policy), policy) : (hi - lo) / (qmax - qmin);

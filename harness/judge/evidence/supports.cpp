@@ -90,7 +90,7 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   const std::string weight(converters::code_type_name(options.weight));
   if (options.weights_only() && !supports.activation) return "weights that alone are quantized";
   if (options.dynamic && !supports.dynamic) return "ranges that each inference finds (option dynamic)";
-  if (options.dynamic && core::element_size_bits(options.activation) != 8)
+  if (options.dynamic && (core::element_size_bits(options.activation) != 8 || core::is_real(options.activation)))
     return fmt::format("ranges that each inference finds, for codes of type {}", activation);
   if (auto trouble = option_trouble(test_case, "activation", supports.activation, activation)) return trouble;
   if (auto trouble = option_trouble(test_case, "weight", supports.weight, weight)) return trouble;

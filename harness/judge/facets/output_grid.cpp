@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/evidence/demands.hpp"
@@ -27,12 +28,12 @@ constexpr double kGridRoundings = 0x1p-22;
 /// Products with a smaller scale are subnormal, and are rounded by absolute steps.
 constexpr double kLeastScale = 0x1p-120;
 
-/// The first value that no integer times `scale` gives.
-std::optional<double> off_the_grid(std::span<const double> values, double scale) {
+/// The first value that no code of `type` times `scale` gives.
+std::optional<double> off_the_grid(std::span<const double> values, double scale, core::DType type) {
   const auto found = std::ranges::find_if(values, [&](double value) {
     const double steps = value / scale;
-    return std::isfinite(value) &&
-           std::abs(steps - std::round(steps)) > kGridRoundings * std::max(std::abs(steps), 1.0);
+    const double code = core::is_real(type) ? core::nearest_code(steps, type) : std::round(steps);
+    return std::isfinite(value) && std::abs(steps - code) > kGridRoundings * std::max(std::abs(steps), 1.0);
   });
   return found == values.end() ? std::nullopt : std::optional(*found);
 }
@@ -75,9 +76,8 @@ class OutputGrid {
     const QuantParams* params = reported(tensor);
     if (params == nullptr && lists_scales(evidence_)) return std::nullopt;  // the audit says what is missing
     if (params != nullptr && (params->scale.size() != 1 || !(params->scale.front() > kLeastScale))) return std::nullopt;
-    const core::IntegerLimits limits =
-        core::integer_limits(params != nullptr ? params->type : evidence_.options.activation);
-    const auto levels = static_cast<std::size_t>(limits.high - limits.low + 1);
+    const auto levels =
+        std::size_t{1} << core::element_size_bits(params != nullptr ? params->type : evidence_.options.activation);
     DistinctCount distinct(levels + 1);
     for (const Execution& execution : evidence_.executions) {
       const auto actual = execution.outputs.find(tensor);
@@ -88,7 +88,7 @@ class OutputGrid {
       const std::span<const double> values = actual->second.reals();
       distinct.add(values);
       if (params == nullptr) continue;
-      if (const auto off = off_the_grid(values, params->scale.front())) {
+      if (const auto off = off_the_grid(values, params->scale.front(), params->type)) {
         return fmt::format("data set \"{}\" holds {}, which is {:.4f} steps of the reported scale {}",
                            execution.data_set, core::exact_text64(*off), *off / params->scale.front(),
                            core::exact_text64(params->scale.front()));

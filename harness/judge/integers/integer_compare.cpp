@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/layers.hpp"
 
@@ -57,7 +58,9 @@ void compare_reals(Comparison& comparison, const Enclosure& expected, const Tens
     if (inside && grid && low[i] != high[i]) {
       const double code = values[i] / scale;
       const double beside = 4 * kFloatUnit * std::max(1.0, std::fabs(code)) + level_error / scale;
-      inside = std::fabs(code - std::nearbyint(code)) <= beside;
+      const core::DType type = expected.codes->type;
+      const double nearest = core::is_real(type) ? core::nearest_code(code, type) : std::nearbyint(code);
+      inside = std::fabs(code - nearest) <= beside;
     }
     // Beside float32 noise: another code, or where there is none, as much as one of 256 codes over the range.
     comparison.ambiguous += (grid ? low[i] != high[i] : high[i] - low[i] > step) ? 1 : 0;

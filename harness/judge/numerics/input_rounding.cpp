@@ -86,6 +86,7 @@ class InputRounding {
   /// The parameters that the converter reports; else every legal one, up to the last places that a scale may be off.
   /// Nothing where they can't be listed.
   [[nodiscard]] std::optional<std::vector<QuantParams>> legal_parameters() const {
+    if (core::is_real(context_.evidence.options.activation)) return std::nullopt;  // its codes aren't steps
     if (const converters::TensorScale* own = reported()) {
       if (own->params.scale.size() != 1) return std::nullopt;
       return std::vector<QuantParams>(1, own->params);

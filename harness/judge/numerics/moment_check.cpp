@@ -96,7 +96,8 @@ class SingleOperator {
     read_constants();
   }
 
-  [[nodiscard]] bool usable() const { return node_ != nullptr && weight_ != nullptr; }
+  /// Draws of one step for all values, which floating-point codes aren't.
+  [[nodiscard]] bool usable() const { return node_ != nullptr && weight_ != nullptr && !core::is_real(input_.type); }
   [[nodiscard]] const Node& node() const { return *node_; }
   /// True where the reference takes the declared codes, so that weights and bias carry no error.
   [[nodiscard]] bool declared() const { return declared_; }

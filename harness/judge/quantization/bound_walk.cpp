@@ -214,11 +214,12 @@ Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const 
   Tensor high = own.high_or_centre();
   const std::span<double> lows = low.reals(), highs = high.reals();
   for (const CodeSpan* span : spans) {
-    const double twice = engine_.twice ? span->step / 4 : 0;
     const bool joins = itself || span != spans.front();
     for (std::size_t i = 0; i < lows.size(); ++i) {
       const bool zero = own_low[i] == 0 && own_high[i] == 0;  // has a code of its own
-      const Interval ends = span->quantized(zero ? Interval{0, 0} : Interval{own_low[i] - twice, own_high[i] + twice});
+      const auto twice = [&](double value) { return engine_.twice ? span->half(value) / 2 : 0; };
+      const Interval ends = span->quantized(
+          zero ? Interval{0, 0} : Interval{own_low[i] - twice(own_low[i]), own_high[i] + twice(own_high[i])});
       lows[i] = joins ? std::min(lows[i], ends.low) : ends.low;
       highs[i] = joins ? std::max(highs[i], ends.high) : ends.high;
     }

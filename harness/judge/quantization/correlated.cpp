@@ -122,7 +122,7 @@ std::vector<Chord> CorrelatedBound::reading_of(const std::string& tensor, const 
       bool inside = true;
       points.assign({{value.low, value.low}, {value.high, value.high}});
       for (const QuantizationPlan::Rounding& r : roundings) {
-        const double half = r.span->step / 2 + (rounds_twice_ ? r.span->step / 4 : 0);
+        const double half = std::max(r.span->half(value.low), r.span->half(value.high)) * (rounds_twice_ ? 1.5 : 1);
         rounding = std::max(rounding, half);
         inside = inside && value.high + half <= r.span->top.low && value.low - half >= r.span->bottom.high;
         add_code_ends(*r.span, half, value, points);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/rng.hpp"
 #include "harness/judge/audit/normalization_limits.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
@@ -32,6 +33,11 @@ TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
   channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
     const double scale = params.scale[channel];
     if (std::isnan(scale) || scale == 0) return;
+    if (core::is_real(params.type)) {
+      for (std::size_t i = first; i < first + length; ++i)
+        out[i] = core::nearest_code(out[i] / scale, params.type) * scale;
+      return;
+    }
     const std::int64_t zero_point = params.zero_point.empty() ? 0 : params.zero_point[channel];
     const std::span<std::int64_t> run = std::span(codes).subspan(first, length);
     reference::quantize(out.subspan(first, length), scale, zero_point, params.type, run);
@@ -62,7 +68,9 @@ TensorPtr with_ties_of(const TensorPtr& own, const TensorPtr& weight, const Quan
   Tensor result = *codes;
   for (std::size_t i = 0; i < result.reals().size(); ++i) {
     const double value = weight->reals()[i];
-    const double half = std::fabs(params.scale[channels->channel(i)]) / 2 + 0x1p-22 * std::fabs(value);  // as audited
+    const double scale = std::fabs(params.scale[channels->channel(i)]);
+    const double half = (scale > 0 ? scale * core::half_gap(value / scale, params.type) : 0) +
+                        0x1p-22 * std::fabs(value);  // as audited
     if (std::fabs(own->reals()[i] - value) <= half) result.reals()[i] = own->reals()[i];
   }
   return std::make_shared<const Tensor>(std::move(result));
@@ -386,7 +394,8 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     constants_[entry][slots.weight] = weights_[entry] = std::move(codes);
   }
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
-  const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr;
+  const bool bias_quantized =
+      made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr && !core::is_real(params.type);
   if (b != nullptr && bias_quantized && input_scale > 0) {
     constants_[entry][2] = nearest_bias(*b, input_scale, params.scale);
   }

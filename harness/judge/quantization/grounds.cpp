@@ -135,7 +135,7 @@ bool Grounds::clips(const core::TensorMap& inputs) const {
       if (!rounding.span || !tensor.is_real()) continue;
       const CodeSpan& span = *rounding.span;
       const auto outside = [&](double v) {
-        return v < span.bottom.high - span.step / 2 || v > span.top.low + span.step / 2;
+        return v < span.bottom.high - span.half(v) || v > span.top.low + span.half(v);
       };
       if (std::ranges::any_of(tensor.reals(), outside)) return true;
     }

@@ -141,20 +141,26 @@ class NoiseWalk {
     if (roundings.empty() || !roundings.front().span) {
       return;
     }
-    add_steps(steps_ == Steps::finest ? roundings.front().span->least_step : roundings.front().span->step, noisy);
+    const CodeSpan& span = *roundings.front().span;
+    const bool finest = steps_ == Steps::finest;
+    add_steps([&](double value) { return finest ? span.least_half(value) : span.half(value); }, noisy);
   }
 
   void add_dynamic_rounding(Noisy& noisy) const {
-    if (noisy.value->is_real()) add_steps(dynamic_step(noisy.value->reals(), plan_.rounds_around_zero()), noisy);
+    if (!noisy.value->is_real()) return;
+    const double half = dynamic_step(noisy.value->reals(), plan_.rounds_around_zero()) / 2;
+    add_steps([half](double) { return half; }, noisy);
   }
 
-  static void add_steps(double scale, Noisy& noisy) {
+  /// `half` gives half a step at a value, the end of a uniform draw.
+  template <typename Half>
+  static void add_steps(const Half& half, Noisy& noisy) {
     if (noisy.variance.empty()) {
       noisy.variance.assign(static_cast<std::size_t>(noisy.value->size()), 0.0);
     }
     const std::span<const double> values = noisy.value->reals();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      noisy.variance[i] += values[i] == 0 ? 0 : scale * scale / 12;
+      noisy.variance[i] += values[i] == 0 ? 0 : half(values[i]) * half(values[i]) / 3;
     }
   }
 

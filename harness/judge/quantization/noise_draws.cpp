@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/rng.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
@@ -58,7 +59,8 @@ class OtherRoundings {
       return one(left_real(node, inputs));
     }
     if (node.op_type != "DequantizeLinear") return std::nullopt;
-    if (inputs[0]->is_real()) return one(*inputs[0]);  // of a quantizer that was left out
+    // Of a quantizer that was left out: values, not codes.
+    if (inputs[0]->is_real() && !core::is_code_type(inputs[0]->type())) return one(*inputs[0]);
     auto values = reference::execute_node(node, opset, inputs);
     if (!values) return Result<std::vector<Tensor>>(values.error());
     return one(moved(node, inputs, std::move(values->front())));
@@ -96,18 +98,19 @@ class OtherRoundings {
     const bool has_zero_point = inputs.size() > 2 && inputs[2] != nullptr;
     auto type = static_cast<core::DType>(node.int_or("output_dtype", 0));
     if (type == core::DType::undefined) type = has_zero_point ? inputs[2]->type() : core::DType::uint8;
-    if (!values.is_real() || core::is_real(type) || inputs[1] == nullptr) return values;
+    if (!values.is_real() || !core::is_code_type(type) || inputs[1] == nullptr) return values;
     const auto [least, most] = core::integer_limits(type);
     double low = -std::numeric_limits<double>::infinity(), high = -low;
     if (const auto original = originals_.find(node.outputs.front()); original != originals_.end()) {
       if (inputs[1]->size() != 1) return values;
-      const std::int64_t zero_point = has_zero_point ? inputs[2]->integers().front() : 0;
+      const std::int64_t zero_point = has_zero_point ? inputs[2]->to_integers().front() : 0;
       low = std::min(original->second.low, reference::dequantize(least, inputs[1]->as_real(0), zero_point));
       high = std::max(original->second.high, reference::dequantize(most, inputs[1]->as_real(0), zero_point));
     } else {
       const auto zero_is = [&](std::int64_t end) {
         if (!has_zero_point) return end == 0;
-        return std::ranges::all_of(inputs[2]->integers(), [&](std::int64_t zero_point) { return zero_point == end; });
+        return std::ranges::all_of(inputs[2]->to_integers(),
+                                   [&](std::int64_t zero_point) { return zero_point == end; });
       };
       if (zero_is(least)) low = 0;
       if (zero_is(most)) high = 0;
@@ -123,8 +126,11 @@ class OtherRoundings {
     core::Rng rng(draw_ + 1, node.input(0));
     const std::span<double> out = values.reals();
     channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
-      const double most = steps_ * steps.scale[channel];
-      for (std::size_t i = first; i < first + length; ++i) out[i] += rng.uniform(-most, most);
+      const double scale = steps.scale[channel];
+      for (std::size_t i = first; i < first + length; ++i) {
+        const double most = 2 * steps_ * std::fabs(scale) * core::half_gap(out[i] / scale, inputs[0]->type());
+        out[i] += rng.uniform(-most, most);
+      }
     });
     return values;
   }
@@ -154,10 +160,12 @@ class OtherSides {
     if (!rounds && !dynamic) return std::nullopt;
     Tensor values = *inputs[0];
     const double step = dynamic ? dynamic_step(values.reals(), false) : inputs[1]->as_real(0);
+    const bool real = rounds && inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->is_real() && step > 0;
     core::Rng rng(draw_ + 1, node.input(0));
     for (double& value : values.reals()) {
       const double error = kFloat32Error * std::max(step, std::fabs(value));
-      value += twice_ ? side * (kRoundedBefore * step + error) : rng.uniform(-1, 1) * error;
+      const double own = real ? 2 * step * core::half_gap(value / step, inputs[2]->type()) : step;
+      value += twice_ ? side * (kRoundedBefore * own + error) : rng.uniform(-1, 1) * error;
     }
     std::vector<const Tensor*> others(inputs.begin(), inputs.end());
     others[0] = &values;
@@ -175,8 +183,10 @@ void shake(FakeQuantization& prediction, const LayerContext& context, const Quan
     const TensorPtr value = prediction.carried(tensor);
     const auto& roundings = plan.roundings(tensor);
     if (roundings.empty() || !roundings.front().span || value == nullptr || !value->is_real()) return;
-    const double most = roundings.front().span->step / 2;
-    for (std::size_t i = 0; i < value->reals().size(); ++i) prediction.nudge(tensor, i, rng.uniform(-most, most));
+    for (std::size_t i = 0; i < value->reals().size(); ++i) {
+      const double most = roundings.front().span->half(value->reals()[i]);
+      prediction.nudge(tensor, i, rng.uniform(-most, most));
+    }
   };
   const model::Graph& graph = context.evidence.model->graph;
   for (const model::ValueInfo& input : graph.inputs) move(input.name);

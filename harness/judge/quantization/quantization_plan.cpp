@@ -78,6 +78,17 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
+/// How far codes of its own, over a range of `extent`, move the elements of a constant: half a step of 8 bits, or of
+/// float8.
+std::vector<double> own_radius(const Tensor& constant, double extent, core::DType type) {
+  std::vector<double> radius(static_cast<std::size_t>(constant.size()), extent / 254 / 2);
+  if (!core::is_real(type)) return radius;
+  const double scale = extent / 2 / static_cast<double>(core::integer_limits(type).high);
+  const CodeSpan span = CodeSpan::of({{scale}, {0}, type, {}}, {});
+  for (std::size_t i = 0; i < radius.size(); ++i) radius[i] = span.half(constant.reals()[i]);
+  return radius;
+}
+
 /// What a correction adds to a bias has no rule: the declared one, times the factor that its node has for it, stands
 /// for the original's. Null where it has another form.
 TensorPtr corrected_bias(const Operand& declared, const Tensor& original, double factor = 1) {
@@ -244,9 +255,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
         low = std::min(low, v);
         high = std::max(high, v);
       }
-      const double scale = std::max(high - low, 2 * std::max(high, -low)) / 254;
-      value = enclosure_around(found->second,
-                               std::vector<double>(static_cast<std::size_t>(found->second->size()), scale / 2));
+      value = enclosure_around(found->second, own_radius(*found->second, std::max(high - low, 2 * std::max(high, -low)),
+                                                         context_.evidence.options.activation));
     }
     constants_[index].inputs[i] = std::move(value);
   }
@@ -399,9 +409,11 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
       return;
     }
   }
+  const converters::Options& options = context_.evidence.options;
   const bool bias_quantized = made_bias != nullptr
                                   ? made_bias->quantized()
-                                  : lost || (context_.artifact == nullptr && context_.evidence.options.calibrates());
+                                  : lost || (context_.artifact == nullptr && options.calibrates() &&
+                                             !core::is_real(options.activation));  // float8's products sum in float
   if (bias == nullptr || !bias_quantized) {
     return;
   }
