@@ -61,6 +61,26 @@ TEST(FloatFormat, RoundsTiesToTheEvenFraction) {
   EXPECT_EQ(round_to_format(-0x1p-10, format), 0.0);  // half of the least number
 }
 
+TEST(Codes, OfAFloatingPointTypeSaturateAndRoundToTheEvenOne) {
+  EXPECT_EQ(nearest_code(1000, DType::float8e4m3fn), 448);
+  EXPECT_EQ(nearest_code(-1e6, DType::float8e5m2), -57344);
+  EXPECT_EQ(nearest_code(1.0625, DType::float8e4m3fn), 1);     // halfway between 1 and 1.125
+  EXPECT_EQ(nearest_code(1.1875, DType::float8e4m3fn), 1.25);  // halfway between 1.125 and 1.25
+  EXPECT_EQ(nearest_code(0x1p-10, DType::float8e4m3fn), 0);    // half of the least number
+  EXPECT_EQ(nearest_code(300.5, DType::int8), 127);
+  EXPECT_EQ(nearest_code(2.5, DType::int8), 2);
+}
+
+TEST(Codes, LieTheFurtherApartTheLargerTheyAre) {
+  EXPECT_EQ(half_gap(100, DType::int8), 0.5);
+  EXPECT_EQ(half_gap(0, DType::float8e4m3fn), 0x1p-10);
+  EXPECT_EQ(half_gap(0x1p-7, DType::float8e4m3fn), 0x1p-10);  // subnormal
+  EXPECT_EQ(half_gap(1, DType::float8e4m3fn), 0x1p-4);
+  EXPECT_EQ(half_gap(-1.9, DType::float8e4m3fn), 0x1p-4);
+  EXPECT_EQ(half_gap(448, DType::float8e4m3fn), 16);
+  EXPECT_EQ(half_gap(3, DType::float8e5m2), 0.25);
+}
+
 TEST(FloatFormat, OverflowsAsTheFormatCan) {
   EXPECT_EQ(round_to_format(1e9, float_format(DType::float8e5m2)), kInfinity);
   EXPECT_TRUE(std::isnan(round_to_format(-kInfinity, float_format(DType::float8e4m3fnuz))));

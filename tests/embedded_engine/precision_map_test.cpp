@@ -18,10 +18,10 @@ namespace {
 std::vector<std::string> untrue_reports(const corpus::Case& test_case, std::size_t& compared) {
   const auto options = converters::options_from_json(test_case.options_json);
   const auto batches = corpus::calibration_batches(test_case, test_case.calibration);
-  // Between codes of 16 bits, and of ranges that each inference finds, the engine computes in float32, and the map says
-  // what stands between quantizers.
-  if (options && (options->dynamic || core::element_size_bits(options->activation) > 8 ||
-                  core::element_size_bits(options->weight) > 8)) {
+  // Between codes of 16 bits and of float8, and of ranges that each inference finds, the engine computes in float32,
+  // and the map says what stands between quantizers.
+  const auto wide = [](DType type) { return core::is_real(type) || core::element_size_bits(type) > 8; };
+  if (options && (options->dynamic || wide(options->activation) || wide(options->weight))) {
     return {};
   }
   if (!options || !batches) return {};

@@ -22,6 +22,21 @@ TEST(CodeSpan, RoundsByHalfAStepAndKeepsZero) {
   EXPECT_EQ(half_steps().quantized({0, 0}).high, 0);
 }
 
+TEST(CodeSpan, OfFloat8RoundsByHalfTheDistanceAtTheValue) {
+  const CodeSpan span = CodeSpan::of({{0.5}, {0}, core::DType::float8e4m3fn, std::nullopt}, {});
+  EXPECT_EQ(span.top.high, 224);
+  EXPECT_EQ(span.half(0), 0x1p-11);
+  EXPECT_EQ(span.half(1), 0.0625);  // 2 steps: codes of 2 to 4 lie 0.25 apart
+  EXPECT_EQ(span.half(-200), 8);
+  const Interval ends = span.quantized({1, 100});
+  EXPECT_EQ(ends.low, 0.9375);
+  EXPECT_EQ(ends.high, 104);
+  // Of any legal scale: as far apart as that of the one which begins a power of two right at the value.
+  const CodeSpan either = span.joined(CodeSpan::of({{0.4}, {0}, core::DType::float8e4m3fn, std::nullopt}, {}));
+  EXPECT_EQ(either.half(96), 6);
+  EXPECT_EQ(either.least_half(96), 3);
+}
+
 TEST(CodeSpan, CutsOnItsOwnSideOnly) {
   // 100 becomes 58.5: lower, and by no means higher; 2^-22 of it either way is the float32 product's.
   const Interval ends = half_steps().quantized({100, 100});
