@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/core/float_format.hpp"
+#include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/integers/taps.hpp"
 #include "reference/quant.hpp"
@@ -24,17 +26,9 @@ struct SeenCodes {
 };
 
 TensorPtr codes_behind(const Tensor& values, const core::QuantParams& params) {
-  const auto index = ChannelIndex::make(values.shape(), params);
-  if (!index || !values.is_real()) {
-    return nullptr;
-  }
-  std::vector<std::int64_t> codes;
-  for (std::size_t i = 0; i < values.reals().size(); ++i) {
-    const std::size_t c = index->channel(i);
-    const double code = std::nearbyint(values.reals()[i] / params.scale[c]);
-    codes.push_back(reference::saturate(code + static_cast<double>(params.zero_point[c]), params.type));
-  }
-  return std::make_shared<const Tensor>(params.type, values.shape(), std::move(codes));
+  if (!values.is_real()) return nullptr;
+  auto codes = quantize_tensor(values, params);
+  return codes ? std::make_shared<const Tensor>(*std::move(codes)) : nullptr;
 }
 
 bool is_coder(const WalkStep& step) { return step.action == Action::quantize; }
@@ -199,8 +193,12 @@ class Derivation {
   std::vector<SeenCodes> seen_;
 };
 
-/// How far the nearest half is.
-double tie_distance(double quotient) { return std::fabs(quotient - std::floor(quotient) - 0.5); }
+/// How far the nearest tie between two codes is, in steps.
+double tie_distance(double quotient, core::DType type) {
+  if (!core::is_real(type)) return std::fabs(quotient - std::floor(quotient) - 0.5);
+  const double half = core::half_gap(quotient, type);
+  return std::fabs(std::fabs(quotient - core::nearest_code(quotient, type)) - half) / (2 * half);
+}
 
 }  // namespace
 
@@ -217,9 +215,10 @@ std::optional<IntegerDerivation> derive_nearest_tie(const LayerContext& context,
       const std::vector<double> quotients = derivation.quotients(codes.maker);
       const auto limits = core::integer_limits(codes.actual->type());
       for (std::size_t i = 0; i < quotients.size(); ++i) {
-        const std::int64_t code = codes.actual->integers()[i];
-        const double distance = tie_distance(quotients[i]);
-        if (distance < least && code > limits.low && code < limits.high) {
+        const double code = codes.actual->as_real(static_cast<std::int64_t>(i));
+        const double distance = tie_distance(quotients[i], codes.actual->type());
+        const bool inside = code > static_cast<double>(limits.low) && code < static_cast<double>(limits.high);
+        if (distance < least && inside) {
           least = distance;
           nearest_codes = &codes;
           nearest_index = i;
