@@ -84,6 +84,15 @@ def activation_codes(graph):
     return [node.output[0] for node in made if node.input[0] not in constants]
 
 
+def typed(array, name):
+    """What the session gives of an output whose type it calls `name`: codes of float8 come as their bytes."""
+    if not name.startswith("tensor(float8e"):
+        return array
+    import ml_dtypes  # which onnx brings, where it knows these types
+
+    return array.view(getattr(ml_dtypes, name.removeprefix("tensor(").removesuffix(")").replace("float8e", "float8_e")))
+
+
 def execute(artifact, inputs, output, trace=None, session=Session(), disabled_optimizers=()):
     """Writes the outputs into the folder `output` and, where `trace` is one, the codes; returns the codes' names."""
     if trace is not None:
@@ -94,9 +103,9 @@ def execute(artifact, inputs, output, trace=None, session=Session(), disabled_op
         artifact = model.SerializeToString()
     session = onnxruntime.InferenceSession(artifact, session.options(), providers=["CPUExecutionProvider"],
                                            disabled_optimizers=list(disabled_optimizers) or None)
-    names = [tensor.name for tensor in session.get_outputs()]
+    types = {tensor.name: tensor.type for tensor in session.get_outputs()}
     fed = read_tensors(inputs)  # kept until all is written: an output that is an input may look into its memory
-    tensors = dict(zip(names, session.run(names, fed)))
+    tensors = {name: typed(array, types[name]) for name, array in zip(types, session.run(list(types), fed))}
     if trace is None:
         write_tensors(tensors, output)
         return []

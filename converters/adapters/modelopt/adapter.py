@@ -17,6 +17,7 @@ from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
 from weights import ModelOptWeights
 
+TYPES = {"int8": "int8", "fp8": "float8e4m3fn"}  # of codes, by `quantize_mode`
 METHODS = {"minmax": "max", "entropy": "entropy"}
 # What the documentation of its INT8 mode names. Their inputs are quantized, their outputs where the next one reads them.
 OPERATORS = ["Add", "AveragePool", "BatchNormalization", "Clip", "Conv", "ConvTranspose", "Gemm", "GlobalAveragePool",
@@ -30,6 +31,7 @@ class Route:
     target_dla: bool = False  # without it layers below 16 channels, 1xN products and attention stay in float
     lists_operators: bool = False  # `op_types_to_quantize`; its own search for what pays on a GPU without
     high_precision_dtype: str = "fp32"  # of everything that isn't INT8
+    mode: str = "int8"  # `quantize_mode`
 
 
 # The names and what they mean stand in adapter.json, too.
@@ -38,6 +40,7 @@ ROUTES = {
     "defaults": Route(high_precision_dtype="fp16"),
     "fp32": Route(),
     "op_types": Route(lists_operators=True),
+    "fp8": Route(lists_operators=True, mode="fp8"),
 }
 
 
@@ -51,7 +54,8 @@ class ModelOpt(QdqAdapter):
         return {
             "name": variant_name("modelopt", self.variant),
             "version": modelopt.__version__,
-            "supports": self.supports(activation=["int8"], symmetric=[True], per_axis=[True], method=list(METHODS)),
+            "supports": self.supports(activation=[TYPES[self.route.mode]], weight=[TYPES[self.route.mode]], symmetric=[True],
+                                      per_axis=[True], method=list(METHODS)),
             "policy": stated_policy("modelopt") | {"chooses_int8": not self.route.target_dla},
         }
 
@@ -59,9 +63,11 @@ class ModelOpt(QdqAdapter):
         return renaming(model)
 
     def quantize(self, job):
-        listed = [name for name in OPERATORS if any(node.op_type == name for node in job.model.graph.node)]
+        operators = OPERATORS if self.route.mode == "int8" else ["Conv", "ConvTranspose", "Gemm", "MatMul"]
+        listed = [name for name in operators if any(node.op_type == name for node in job.model.graph.node)]
         quantize(
             str(job.file),
+            quantize_mode=self.route.mode,
             calibration_data_reader=Batches(job.calibration),
             calibration_method=METHODS[job.options.get("method", "minmax")],
             calibration_eps=["cpu"],
@@ -70,7 +76,7 @@ class ModelOpt(QdqAdapter):
             output_path=str(job.written),
             high_precision_dtype=self.route.high_precision_dtype,
             log_level="WARNING",
-            target_dla=self.route.target_dla,
+            **({"target_dla": True} if self.route.target_dla else {}),
         )
 
 
