@@ -5,9 +5,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstddef>
 #include <memory>
 #include <ostream>
@@ -61,11 +60,10 @@ class GzipBuffer : public std::streambuf {
   gzFile_s* out_;
 };
 
-/// Of this process among those of all machines that share the folder.
+/// Of this process among those of all machines that share the folder: machines may have one name, and processes of
+/// containers one number.
 fs::path neighbour(const fs::path& file) {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  if (gethostname(host.data(), HOST_NAME_MAX) != 0) host[0] = '\0';
-  return file.parent_path() / fmt::format(".{}.{}.{}.part", file.filename().string(), host.data(), getpid());
+  return file.parent_path() / fmt::format(".{}.{}.part", file.filename().string(), new_uuid());
 }
 
 Error unwritten(const fs::path& file, const std::string& why) {

@@ -139,7 +139,7 @@ def check(folder, assay, arguments):
                    "the controller misses both nodes")
         elsewhere = lambda: all((folder / f"plan/results/{int(number):05}.jsonl.gz").exists() for number in held + lost)  # noqa: E731
         slurm.wait(elsewhere, 1800, "what they had is done elsewhere")
-        before = {file.name: file.stat().st_mtime_ns for file in (folder / "plan/results").iterdir()}
+        before = {file.name: file.stat().st_mtime_ns for file in (folder / "plan/results").glob("*.jsonl.gz")}
         slurm.nodes["n3"].go_on()
         print(f"{done()} chunks done, with all that the two nodes had; n3 goes on", flush=True)
         slurm.wait(lambda: not slurm.queue(), 3600, "all jobs have ended")
