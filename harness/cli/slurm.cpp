@@ -42,7 +42,10 @@ std::string program_lines(const SlurmOptions& options) {
       R"sh(# The pack is unpacked once per node; who comes meanwhile waits.
 pack={}
 node=${{ASSAY_NODE_FOLDER:-${{TMPDIR:-/tmp}}}}/assay-$(id -u)-$(sha256sum <"$pack/part-01/manifest" | cut -c 1-12)
-mkdir -p "$node" || exit 3
+mkdir -p -m 700 "$node" && [ -O "$node" ] || {{
+  echo "$node on $(hostname) can't be made or is somebody else's; ASSAY_NODE_FOLDER names another place" >&2
+  exit 3
+}}
 (
   flock 9 || exit 3
   [ -d "$node/pack" ] || sh "$pack/part-01/run.sh" "$node" --no-run

@@ -9,6 +9,7 @@ Exit code 77 where there can be no Slurm.
 """
 import argparse
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -30,6 +31,11 @@ FAMILY = """{ "family": "many", "title": "a Conv, many times", "tags": ["Conv"],
                     "b": { "shape": [5], "data": "normal" } },
   "inputs": { "x": { "data": ["typical", "saturate"], "range": [-3, 2] } },
   "kills": ["bias_dropped"] }"""
+# The same without a bias: what drops biases is right on it.
+PLAIN = (FAMILY.replace('"family": "many"', '"family": "plain"').replace("(x, w, b)", "(x, w)")
+         .replace(""",
+                    "b": { "shape": [5], "data": "normal" }""", "").replace("bias_dropped", "zero_point_ignored"))
+FAULT = ["--fault", "bias_dropped"]
 SUITE = """{ "title": "many", "select": ["*"], "converters": ["embedded"],
   "option_sets": [{ "label": "default", "options": {} }, { "label": "uint8", "options": { "activation": "uint8" } }] }"""
 
@@ -77,6 +83,58 @@ def compare(merged, single):
     return found
 
 
+def make_licensed(folder):
+    """A converter that needs a GPU and one of the two licences that the cluster has, and refuses everything."""
+    folder.mkdir()
+    (folder / "adapter.json").write_text('{"gpu": true, "workers": 2, "licence": "assay_test"}')
+    (folder / "c.sh").write_text("""read line
+echo '{"id":1,"status":"ok","name":"c","version":"1"}'
+id=2
+while read line; do echo '{"id":'$id',"status":"refused","reason":"no"}'; id=$((id+1)); done
+""")
+
+
+def submit(slurm, folder, plan):
+    call = slurm.call("sh", f"{plan}/slurm/submit.sh", cwd=folder)
+    if call.returncode != 0:
+        raise SystemExit(f"sbatch refuses {plan}: {call.stdout}{call.stderr}")
+    slurm.wait(lambda: not slurm.queue(), 600, f"the jobs of {plan} have ended")
+    return [int(word) for word in re.findall(r"\d+", call.stdout)]
+
+
+def check_licence(slurm, folder, run):
+    """What needs a GPU and a licence runs where the one is, and holds the other."""
+    run("plan", "many/stride=1,copy=1", "many/stride=2,copy=1", "--chunks", "2", "--out", "licensed_plan", "--slurm", "--db",
+        "licensed.db", "--converter-cmd", f"sh {folder}/licensed/c.sh")
+    chunks, _ = submit(slurm, folder, "licensed_plan")
+    job = slurm.call("scontrol", "show", "job", str(chunks)).stdout
+    nodes, licences = set(re.findall(r" NodeList=(\S+)", job)), set(re.findall(r"Licenses=(\S+)", job))
+    print(f"with a GPU and a licence: on {nodes}, with {licences}")
+    if nodes != {"n3"} or licences != {"assay_test:1"}:
+        raise SystemExit("expected node n3, which has the GPU, and licence assay_test:1\n" + job)
+    run("merge", "licensed_plan", "--db", "licensed.db", expected=1)  # every refusal is red
+
+
+def check_pack(slurm, folder, assay, run):
+    """Each node unpacks the pack once, whatever number of its tasks starts at a time."""
+    environment = {name: value for name, value in os.environ.items() if name != "ASSAY_HOME"}
+    home = slurm.environment.pop("ASSAY_HOME")
+    for words in [[assay, "pack", "parts", "--converter", "embedded", "--suite", "concat/*", "--level", "1"],
+                  ["sh", "parts/part-01/run.sh", "here", "--no-run"],
+                  ["here/pack/assay", "plan", "concat/*", "--chunks", "8", "--out", "packed_plan", "--slurm", "--pack", "parts",
+                   "--db", "packed.db"]]:
+        call = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+        if call.returncode != 0:
+            raise SystemExit(f"{words} ended with {call.returncode}: {call.stdout}{call.stderr}")
+    submit(slurm, folder, "packed_plan")
+    slurm.environment["ASSAY_HOME"] = home
+    logs = "".join(file.read_text() for file in (folder / "packed_plan/logs").glob("*.log"))
+    used = len(list((folder / "cluster").glob("n*/tmp/assay-*/pack")))
+    print(f"pack: unpacked {logs.count('the pack is whole')} times on {used} nodes\n{(folder / 'packed_plan/logs/merge.log').read_text()}")
+    if logs.count("the pack is whole") != used or " 0 red" not in logs:
+        raise SystemExit("expected each node to unpack once, and all verdicts\n" + logs)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("assay")
@@ -101,8 +159,10 @@ def main():
 def check(folder, assay, arguments):
     for part in ["home/cases", "home/suites"]:
         (folder / part).mkdir(parents=True)
-    copies = max(arguments.verdicts // 4, 1)  # two strides, two option sets
-    (folder / "home/cases/many.json").write_text(FAMILY % ",".join(map(str, range(1, copies + 1))))
+    copies = arguments.verdicts // 4  # two strides, two option sets
+    wrong = copies // 10
+    (folder / "home/cases/many.json").write_text(FAMILY % ",".join(map(str, range(1, wrong + 1))))
+    (folder / "home/cases/plain.json").write_text(PLAIN % ",".join(map(str, range(1, copies - wrong + 1))))
     (folder / "home/suites/default.json").write_text(SUITE)
     os.environ.update(ASSAY_HOME=str(folder / "home"))
 
@@ -115,13 +175,17 @@ def check(folder, assay, arguments):
             raise SystemExit(f"expected exit code {expected}")
         return call.stdout
 
-    run("run", "--db", "single.db", "--quiet", "--jobs", "2")
-    run("plan", "--chunks", str(arguments.chunks), "--db", "single.db", "--out", "plan", "--slurm")
+    make_licensed(folder / "licensed")
+    # A tenth is red, so that findings and details are compared too.
+    run("run", *FAULT, "--db", "single.db", "--quiet", "--jobs", "2", expected=1)
+    run("plan", *FAULT, "--chunks", str(arguments.chunks), "--db", "single.db", "--out", "plan", "--slurm")
     # The merge at the end goes into a database of its own.
     script = folder / "plan/slurm/merge.sh"
     script.write_text(script.read_text().replace("single.db", "merged.db"))
 
     with cluster.Cluster(folder / "cluster") as slurm:
+        check_licence(slurm, folder, run)
+        check_pack(slurm, folder, assay, run)
         begun = time.monotonic()
         call = slurm.call("sh", "plan/slurm/submit.sh", cwd=folder)
         print(call.stdout + call.stderr)
@@ -152,7 +216,7 @@ def check(folder, assay, arguments):
     run("work", "plan", "1")
     (folder / "plan/results/00001.jsonl.gz").unlink()
     run("work", "plan", "1")
-    if "0 new" not in run("merge", "plan", "--db", "merged.db"):
+    if "0 new" not in run("merge", "plan", "--db", "merged.db", expected=1):
         found.append("merging again added something")
     found += compare(folder / "merged.db", folder / "single.db")
     # What can't fail proves nothing: a row that is lost, and one that differs, are seen.
