@@ -1,12 +1,13 @@
-"""What a run in chunks costs: measured parts on this machine, and a simulation of many from them.
+"""What a run in chunks costs: measured parts on this machine, and a simulation of many machines from them.
 
-usage: cluster_cost.py measure ASSAY [--verdicts 1000,10000] > parts.json
-       cluster_cost.py simulate parts.json [--verdicts 10000000] [--nodes 1000] [--cores 16]
+usage: cluster_cost.py measure ASSAY SOURCE > parts.json
+       cluster_cost.py simulate parts.json [--verdicts 10000000] [--cases 10000] [--nodes 1000] [--cores 16]
 
-`measure` plans, works and merges made-up suites of small cases (one Conv each, two option sets) of growing size, and prints
-what each step took and how many bytes it left. `simulate` draws a cluster from these figures: nodes take chunks one after
-the other, each chunk starts Assay, loads the suite, judges on all cores of its node and writes its file; nodes die at a given
-rate, and their chunks are begun anew. Then one machine merges.
+`measure` plans, works and merges made-up suites of small cases: few, ten times as many, and ten times as many option sets,
+which tells what a case costs from what a verdict does; then suite `default`, whose files aren't all alike. It prints CPU
+seconds, the largest process, and bytes. `simulate` draws a cluster from these figures: nodes take chunks one after the
+other, the longest first; each chunk starts Assay, loads the suite on one core and judges on all; nodes die at a given rate,
+are back after five minutes, and their chunks are begun anew. Then one machine merges.
 """
 import argparse
 import heapq
@@ -21,10 +22,15 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "slurm"))
-from run import FAMILY, SUITE  # noqa: E402
+from run import FAMILY  # noqa: E402
 
-OPTION_SETS, STRIDES = 2, 2
-CHUNKS_MEASURED = 8
+SHAPES = [(500, 2), (5000, 2), (500, 20)]  # cases, option sets
+CHUNK = 250  # verdicts: as long as it is the same, what grows is the plan
+
+
+def suite(sets):
+    return json.dumps({"title": "many", "select": ["*"], "converters": ["embedded"], "option_sets": [
+        {"label": f"set{number}", "options": {"activation": ["int8", "uint8"][number % 2]}} for number in range(sets)]})
 
 
 def timed(words, folder, environment):
@@ -40,63 +46,69 @@ def timed(words, folder, environment):
     return {"seconds": round(time.monotonic() - begun, 3), "cpu_s": round(cpu, 3), "peak_mb": usage.ru_maxrss // 1024}
 
 
-def measure(assay, sizes):
-    found = []
-    for verdicts in sizes:
-        with tempfile.TemporaryDirectory(dir=Path(assay).resolve().parent) as name:
+def measure_one(assay, folder, environment, selection, verdicts):
+    run = lambda *words: timed([assay, *words], folder, environment)  # noqa: E731
+    chunks = max(verdicts // CHUNK, 1)
+    row = {"verdicts": verdicts, "chunks": chunks, "list": run("list", selection, "--json"),
+           "plan": run("plan", selection, "--chunks", str(chunks))}
+    row["plan_bytes"] = (folder / "plan/plan.jsonl").stat().st_size
+    row["cases"] = json.loads((folder / "plan/plan.jsonl").open().readline())["items"]
+    row["work"] = [run("work", "plan", str(chunk), "--jobs", "2") for chunk in range(1, chunks + 1)]
+    row["work_again"] = run("work", "plan", "1")
+    row["results_bytes"] = sum(file.stat().st_size for file in (folder / "plan/results").iterdir())
+    row["merge"] = run("merge", "plan", "--db", "merged.db")
+    row["database_bytes"] = (folder / "merged.db").stat().st_size
+    print(json.dumps(row), file=sys.stderr)
+    return row
+
+
+def measure(assay, source):
+    rows = []
+    assay = str(Path(assay).resolve())
+    for cases, sets in SHAPES:
+        with tempfile.TemporaryDirectory(dir=Path(assay).parent) as name:
             folder = Path(name)
             for part in ["cases", "suites"]:
                 (folder / part).mkdir()
-            copies = verdicts // OPTION_SETS // STRIDES
-            (folder / "cases/many.json").write_text(FAMILY % ",".join(map(str, range(1, copies + 1))))
-            (folder / "suites/default.json").write_text(SUITE)
-            environment = {**os.environ, "ASSAY_HOME": name}
-            assay = str(Path(assay).resolve())
-            run = lambda *words: timed([assay, *words], folder, environment)  # noqa: E731
-            row = {"verdicts": verdicts, "cases": copies * STRIDES, "chunks": CHUNKS_MEASURED}
-            row["list"] = run("list", "default", "--json")
-            row["plan"] = run("plan", "--chunks", str(CHUNKS_MEASURED))
-            row["plan_bytes"] = (folder / "plan/plan.jsonl").stat().st_size
-            row["work"] = [run("work", "plan", str(chunk), "--jobs", "2") for chunk in range(1, CHUNKS_MEASURED + 1)]
-            row["work_again"] = run("work", "plan", "1")
-            row["results_bytes"] = sum(file.stat().st_size for file in (folder / "plan/results").iterdir())
-            row["merge"] = run("merge", "plan", "--db", "merged.db")
-            row["database_bytes"] = (folder / "merged.db").stat().st_size
-            row["merge_again"] = run("merge", "plan", "--db", "merged.db")
-            found.append(row)
-            print(json.dumps(row), file=sys.stderr)
-    print(json.dumps(found, indent=1))
-
-
-def per_more(rows, value):
-    """The growth of a value from the first to the last size, per verdict or case."""
-    first, last = rows[0], rows[-1]
-    return (value(last) - value(first)) / (last["verdicts"] - first["verdicts"])
+            (folder / "cases/many.json").write_text(FAMILY % ",".join(map(str, range(1, cases // 2 + 1))))  # two strides
+            (folder / "suites/default.json").write_text(suite(sets))
+            rows.append(measure_one(assay, folder, {**os.environ, "ASSAY_HOME": name}, "default", cases * sets))
+    with tempfile.TemporaryDirectory(dir=Path(assay).parent) as name:
+        environment = {**os.environ, "ASSAY_HOME": str(Path(source).resolve())}
+        timed([assay, "plan", "default", "--chunks", "1", "--out", "count"], Path(name), environment)
+        verdicts = json.loads((Path(name) / "count/plan.jsonl").open().readline())["planned"]
+        rows.append(measure_one(assay, Path(name), environment, "default", verdicts))
+    print(json.dumps(rows, indent=1))
 
 
 def parts_of(rows):
-    """What one more verdict, case or chunk costs: CPU seconds and bytes."""
-    work_cpu = lambda row: sum(each["cpu_s"] for each in row["work"])  # noqa: E731
-    cases_per_verdict = rows[-1]["cases"] / rows[-1]["verdicts"]
-    load = per_more(rows, lambda row: row["list"]["cpu_s"])
-    last = rows[-1]
-    return {"load_s": load,  # of a verdict that is selected, in every chunk
-            "start_s": max(rows[0]["list"]["cpu_s"] - load * rows[0]["verdicts"], 0),
-            "judge_s": (work_cpu(last) - CHUNKS_MEASURED * last["list"]["cpu_s"]) / last["verdicts"],
-            "plan_s": per_more(rows, lambda row: row["plan"]["cpu_s"]),
-            "plan_bytes": per_more(rows, lambda row: row["plan_bytes"]),
-            "plan_peak_bytes": per_more(rows, lambda row: row["plan"]["peak_mb"]) * 2**20,
-            "results_bytes": per_more(rows, lambda row: row["results_bytes"]),
-            "database_bytes": per_more(rows, lambda row: row["database_bytes"]),
-            "merge_s": per_more(rows, lambda row: row["merge"]["cpu_s"]),
-            "merge_peak_bytes": per_more(rows, lambda row: row["merge"]["peak_mb"]) * 2**20,
-            "cases_per_verdict": cases_per_verdict}
+    """What one more case and one more verdict cost, in CPU seconds and bytes; a result's bytes are suite default's."""
+    few, cases, sets, real = rows
+
+    def split(value):
+        verdict = (value(sets) - value(few)) / (sets["verdicts"] - few["verdicts"])
+        case = (value(cases) - value(few) - verdict * (cases["verdicts"] - few["verdicts"])) / (cases["cases"] - few["cases"])
+        return max(case, 0.0), max(verdict, 0.0)
+
+    work = lambda row: sum(each["cpu_s"] for each in row["work"])  # noqa: E731
+    mega = 2**20
+    load = split(lambda row: row["list"]["cpu_s"])[0]
+    overhead = real["list"]["cpu_s"] * real["chunks"]
+    return {"load_s": load, "start_s": max(few["list"]["cpu_s"] - load * few["cases"], 0.0),
+            "judge_s": (work(real) - overhead) / real["verdicts"],
+            "plan_s": split(lambda row: row["plan"]["cpu_s"]), "plan_bytes": split(lambda row: row["plan_bytes"]),
+            "plan_peak": split(lambda row: row["plan"]["peak_mb"] * mega),
+            "work_peak": split(lambda row: max(each["peak_mb"] for each in row["work"]) * mega),
+            "merge_s": real["merge"]["cpu_s"] / real["verdicts"],
+            "merge_peak": split(lambda row: row["merge"]["peak_mb"] * mega),
+            "results_bytes": real["results_bytes"] / real["verdicts"],
+            "database_bytes": real["database_bytes"] / real["verdicts"]}
 
 
-def simulate(parts, verdicts, nodes, cores, chunks, failures_per_node_hour, seed=1):
+def simulate(parts, cases, verdicts, nodes, cores, chunks, failures_per_node_hour, seed=1):
     """Wall time until the last chunk is done, and CPU time spent on loading, judging and what died."""
     draw = random.Random(seed)
-    load = parts["start_s"] + parts["load_s"] * verdicts  # on one core, in every chunk
+    load = parts["start_s"] + parts["load_s"] * cases  # on one core, in every chunk
     free = [(0.0, node) for node in range(nodes)]
     heapq.heapify(free)
     waiting = [verdicts / chunks * parts["judge_s"] * draw.uniform(0.9, 1.1) for _ in range(chunks)]
@@ -123,29 +135,31 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("measure")
     one.add_argument("assay")
-    one.add_argument("--verdicts", default="1000,10000")
+    one.add_argument("source")
     two = commands.add_parser("simulate")
     two.add_argument("parts")
     two.add_argument("--verdicts", type=int, default=10_000_000)
+    two.add_argument("--cases", type=int, default=10_000)
     two.add_argument("--nodes", type=int, default=1000)
     two.add_argument("--cores", type=int, default=16)
     two.add_argument("--failures", type=float, default=0.01, help="of a node, per hour")
     arguments = parser.parse_args()
     if arguments.command == "measure":
-        measure(arguments.assay, [int(size) for size in arguments.verdicts.split(",")])
+        measure(arguments.assay, arguments.source)
         return
     parts = parts_of(json.loads(Path(arguments.parts).read_text()))
     for name, value in parts.items():
-        print(f"{name:18} {value:.3g}")
-    for verdicts in sorted({10**5, 10**6, arguments.verdicts}):
-        print(f"\n{verdicts:,} verdicts on {arguments.nodes} nodes of {arguments.cores} cores: plan {parts['plan_s'] * verdicts:,.0f} s, "
-              f"{parts['plan_bytes'] * verdicts / 1e6:,.0f} MB, {parts['plan_peak_bytes'] * verdicts / 1e9:.1f} GB of memory; results "
-              f"{parts['results_bytes'] * verdicts / 1e9:,.1f} GB; merge {parts['merge_s'] * verdicts:,.0f} s, "
-              f"{parts['merge_peak_bytes'] * verdicts / 1e9:.1f} GB of memory; database {parts['database_bytes'] * verdicts / 1e9:,.1f} GB")
-        for factor in [1, 2, 4, 10]:
-            row = simulate(parts, verdicts, arguments.nodes, arguments.cores, factor * arguments.nodes, arguments.failures)
-            print(f"  {row['chunks']:6} chunks: work {row['work_s']:8.1f} s (judging alone {row['ideal_s']:.1f} s; loading "
-                  f"{row['load_s_of_a_chunk']:.1f} s in each chunk; {row['lost_core_h']:.2f} core hours lost)")
+        print(f"{name:15}", f"{value[0]:.3g} a case, {value[1]:.3g} a verdict" if isinstance(value, tuple) else f"{value:.3g}")
+    cases, verdicts, nodes, cores = arguments.cases, arguments.verdicts, arguments.nodes, arguments.cores
+    whole = lambda name: parts[name][0] * cases + parts[name][1] * verdicts  # noqa: E731
+    print(f"\n{verdicts:,} verdicts on {cases:,} cases: plan {whole('plan_s'):,.0f} s, {whole('plan_bytes') / 1e6:,.1f} MB, "
+          f"{whole('plan_peak') / 1e9:,.1f} GB of memory; results {parts['results_bytes'] * verdicts / 1e9:,.1f} GB; merge "
+          f"{parts['merge_s'] * verdicts:,.0f} s, {whole('merge_peak') / 1e9:,.1f} GB of memory; database "
+          f"{parts['database_bytes'] * verdicts / 1e9:,.1f} GB")
+    for factor in [1, 2, 4, 10]:
+        row = simulate(parts, cases, verdicts, nodes, cores, factor * nodes, arguments.failures)
+        print(f"  {row['chunks']:6} chunks on {nodes} nodes of {cores} cores: work {row['work_s']:,.1f} s (judging alone "
+              f"{row['ideal_s']:,.1f} s; loading {row['load_s_of_a_chunk']:.2f} s in each chunk; {row['lost_core_h']:.2f} core hours lost)")
 
 
 if __name__ == "__main__":

@@ -135,6 +135,30 @@ TEST_F(Cluster, DoesADamagedChunkAgain) {
   EXPECT_EQ(merge().code, 0);
 }
 
+TEST_F(Cluster, LeavesOutWhatIsAssaysOwnFaultUntilItIsDoneAgain) {
+  plan();
+  for (const int chunk : {1, 2, 3}) EXPECT_EQ(work(chunk).code, 0);
+  {
+    auto runs = results::read_lines_file(results_of(2));
+    ASSERT_TRUE(runs.ok());
+    results::ResultRow& row = runs->front().results.front();
+    row.verdict = "harness-error";
+    row.reason = "no room";
+    core::Result<results::Store> store = results::Store::open(path("edited.db"));
+    ASSERT_TRUE(store->merge(*runs).ok());
+    ASSERT_TRUE(results::write_lines_file(*store, results_of(2)).ok());
+  }
+  const Call call = run({"merge", "plan", "--db", "merged.db"});
+  EXPECT_EQ(call.code, 3) << call.out << call.err;
+  EXPECT_THAT(call.out, AllOf(HasSubstr("chunk 2 lacks 1 verdict: Assay's own fault on mini/"), HasSubstr("no room")));
+  const Call again = work(2);
+  EXPECT_EQ(again.code, 0) << again.out;
+  EXPECT_THAT(again.err, HasSubstr("is done again: 1 verdict of chunk 2 is Assay's own fault"));
+  const Call whole = merge();
+  EXPECT_EQ(whole.code, 0) << whole.out;
+  EXPECT_EQ(whole.json()["new_verdicts"], 1);
+}
+
 TEST_F(Cluster, TakesNoResultsOfAnotherPlan) {
   plan();
   plan({"--out", "other"});
