@@ -29,8 +29,13 @@ CHUNK = 250  # verdicts: as long as it is the same, what grows is the plan
 
 
 def suite(sets):
-    return json.dumps({"title": "many", "select": ["*"], "converters": ["embedded"], "option_sets": [
-        {"label": f"set{number}", "options": {"activation": ["int8", "uint8"][number % 2]}} for number in range(sets)]})
+    """Option sets that differ: of equal ones a suite keeps one."""
+    all_sets = [{"activation": activation, "symmetric": symmetric, "per_axis": per_axis, "method": method}
+                for method in ["minmax", "entropy", "percentile", "mse"] for activation in ["int8", "uint8"]
+                for symmetric in [False, True] for per_axis in [True, False]]
+    return json.dumps({"title": "many", "select": ["*"], "converters": ["embedded"],
+                       "option_sets": [{"label": f"set{number}", "options": options}
+                                       for number, options in enumerate(all_sets[:sets])]})
 
 
 def timed(words, folder, environment):
@@ -52,7 +57,9 @@ def measure_one(assay, folder, environment, selection, verdicts):
     row = {"verdicts": verdicts, "chunks": chunks, "list": run("list", selection, "--json"),
            "plan": run("plan", selection, "--chunks", str(chunks))}
     row["plan_bytes"] = (folder / "plan/plan.jsonl").stat().st_size
-    row["cases"] = json.loads((folder / "plan/plan.jsonl").open().readline())["items"]
+    head = json.loads((folder / "plan/plan.jsonl").open().readline())
+    row["cases"] = head["items"]
+    assert head["planned"] == verdicts, (head["planned"], verdicts)
     row["work"] = [run("work", "plan", str(chunk), "--jobs", "2") for chunk in range(1, chunks + 1)]
     row["work_again"] = run("work", "plan", "1")
     row["results_bytes"] = sum(file.stat().st_size for file in (folder / "plan/results").iterdir())
