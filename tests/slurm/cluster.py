@@ -98,6 +98,8 @@ class Cluster:
             (self.folder / name).mkdir(parents=True)
         munge = self.folder / "munge"
         munge.chmod(0o711)
+        if len(str(munge / "socket")) > 100:
+            raise SystemExit(f"{munge}/socket is too long a path for a socket; build in a folder with a shorter one")
         (munge / "key").write_bytes(os.urandom(128))
         (munge / "key").chmod(0o400)
         ports = free_ports(self.count + 1)
