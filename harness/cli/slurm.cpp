@@ -120,12 +120,18 @@ std::string submit_script(const std::vector<std::size_t>& kinds, const fs::path&
 
 }  // namespace
 
+core::Status check_pack(const fs::path& pack) {
+  std::error_code code;
+  if (fs::is_regular_file(pack / "part-01" / "run.sh", code)) return core::success();
+  return core::usage_error(
+      fmt::format("--pack \"{}\" is no pack: there is no part-01/run.sh in it; ./assay pack makes one", pack.string()));
+}
+
 core::Status write_slurm_scripts(const run::WorkPlan& plan, const run::PlanFolder& folder,
                                  const SlurmOptions& options) {
   std::error_code code;
-  if (!options.pack.empty() && !fs::is_regular_file(options.pack / "part-01" / "run.sh", code)) {
-    return core::usage_error(fmt::format(
-        "--pack \"{}\" is no pack: there is no part-01/run.sh in it; ./assay pack makes one", options.pack.string()));
+  if (!options.pack.empty()) {
+    if (core::Status there = check_pack(options.pack); !there) return there;
   }
   const fs::path path = fs::absolute(folder.path(), code).lexically_normal();
   for (const char* part : {"slurm", "logs"}) {

@@ -252,12 +252,17 @@ PlanFolder::PlanFolder(const fs::path& given) : path_(given) {
 
 fs::path PlanFolder::results_of(std::size_t chunk) const { return results() / fmt::format("{:05}.jsonl.gz", chunk); }
 
-core::Status write_work_plan(const WorkPlan& plan, const PlanFolder& folder) {
+core::Status check_new(const PlanFolder& folder) {
   std::error_code code;
   if (fs::exists(folder.path(), code) && !fs::is_empty(folder.path(), code)) {
     return core::usage_error(
         fmt::format("\"{}\" exists already; a plan goes into a new folder (--out names one)", folder.path().string()));
   }
+  return core::success();
+}
+
+core::Status write_work_plan(const WorkPlan& plan, const PlanFolder& folder) {
+  if (core::Status fresh = check_new(folder); !fresh) return fresh;
   if (core::Status made = core::make_folder(folder.results()); !made) return made;
   std::string text = head_json(plan).dump() + "\n";
   std::size_t number = 0;

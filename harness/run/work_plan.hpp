@@ -71,7 +71,9 @@ class PlanFolder {
   std::filesystem::path path_;
 };
 
-/// Makes the folder. Errors   usage, where something is in it already; io.
+/// Errors   usage, where something is in the folder already.
+[[nodiscard]] core::Status check_new(const PlanFolder& folder);
+/// Makes the folder. Errors   as check_new(); io.
 [[nodiscard]] core::Status write_work_plan(const WorkPlan& plan, const PlanFolder& folder);
 /// Errors   usage, where there is no plan; invalid_data, where it is damaged or of another Assay's format.
 [[nodiscard]] core::Result<WorkPlan> read_work_plan(const PlanFolder& folder);

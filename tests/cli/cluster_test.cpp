@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <sstream>
 #include <thread>
 
 #include "harness/core/process.hpp"
@@ -190,6 +192,28 @@ TEST_F(Cluster, KilledInTheMiddleIsDoneByTheSameCommand) {
   EXPECT_EQ(call.json()["verdicts"]["refused"], 10);
 }
 
+TEST_F(Cluster, KeepsNothingOfAChunkThatWasStopped) {
+  write("slow.sh",
+        "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nid=2\n"
+        "while read line; do sleep 0.3; echo '{\"id\":'$id',\"status\":\"refused\",\"reason\":\"no\"}'; id=$((id+1)); "
+        "done\n");
+  const Call planned = run({"plan", "--chunks", "1", "--converter-cmd", "sh " + path("slow.sh").string()});
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  core::SpawnOptions options;
+  options.arguments = {ASSAY_PROGRAM, "work", "plan", "1", "--jobs", "1"};
+  options.working_folder = path("").string();
+  options.environment = {{"ASSAY_HOME", path("").string()}};
+  core::Process process = core::Process::spawn(options).value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  const auto end = process.wait(core::Process::Clock::now() + std::chrono::minutes(1));
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->code, 5) << process.stderr_tail();
+  EXPECT_THAT(process.stderr_tail(),
+              AllOf(HasSubstr("chunk 1 of 1: stopped by a signal after "), HasSubstr("the same command does it anew")));
+  EXPECT_FALSE(fs::exists(results_of(1)));
+}
+
 TEST_F(Cluster, IsNoPlaceForOtherCases) {
   plan();
   std::string family = kMiniFamily;
@@ -283,6 +307,9 @@ TEST_F(Cluster, RefusesWhatIsNoPlan) {
   EXPECT_EQ(run({"merge", "nowhere"}).code, 2);
   plan();
   EXPECT_THAT(run({"plan", "--chunks", "2"}).err, HasSubstr("exists already"));
+  EXPECT_THAT(run({"plan", "--chunks", "2", "--out", "packed", "--slurm", "--pack", "nowhere"}).err,
+              HasSubstr("--pack \"nowhere\" is no pack"));
+  EXPECT_FALSE(fs::exists(path("packed"))) << "nothing is left that the next try would stumble over";
   EXPECT_THAT(work(9).err, HasSubstr("there is no chunk 9: the plan has 1 to 3"));
   EXPECT_THAT(run({"work", "plan", "one"}).err, HasSubstr("CHUNK is a number from 1 on, not \"one\""));
 }

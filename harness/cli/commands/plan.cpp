@@ -204,6 +204,11 @@ int plan_command(const PlanArguments& given) {
   PlanArguments arguments = given;
   const run::PlanFolder folder(arguments.folder);
   std::error_code code;
+  // What is wrong with the command is said before converters are asked.
+  if (core::Status fresh = run::check_new(folder); !fresh) return report_error(fresh.error());
+  if (!arguments.pack.empty()) {
+    if (core::Status there = check_pack(arguments.pack); !there) return report_error(there.error());
+  }
   run::RunConfig config;
   if (const std::optional<int> failed = configure(arguments, config)) return *failed;
   const core::Result<run::Planned> planned = run::plan(config);

@@ -1,13 +1,15 @@
 // One chunk of a plan (plan.cpp): judged as a part of the planned run, written as one results file.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <system_error>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
@@ -140,6 +142,12 @@ int work_command(const WorkArguments& arguments) {
   }
   std::error_code code;
   if (fs::exists(file, code)) print(stderr, "assay: {} is done again: {}\n", name, reason);
+
+  if (::access(folder.results().c_str(), W_OK) != 0) {
+    return report_error(core::usage_error(
+        fmt::format("results can't be written to \"{}\": {}; mount the plan's folder so that they can",
+                    folder.results().string(), std::generic_category().message(errno))));
+  }
 
   core::Result<RunRequest> request = read_request(plan->request);
   if (!request) return report_error(request.error());
