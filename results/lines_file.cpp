@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "results/exchange.hpp"
+#include "results/gzip.hpp"
 
 namespace assay::results {
 namespace {
@@ -26,14 +27,9 @@ using core::ErrorKind;
 using core::Result;
 using core::Status;
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 18U;
+constexpr std::size_t kLinesBlockBytes = std::size_t{1} << 18U;
 /// A small file can claim to hold any amount.
-constexpr std::size_t kLimitBytes = std::size_t{4} << 30U;
-
-struct CloseGzip {
-  void operator()(gzFile_s* file) const { gzclose(file); }
-};
-using Gzip = std::unique_ptr<gzFile_s, CloseGzip>;
+constexpr std::size_t kLinesLimitBytes = std::size_t{4} << 30U;
 
 /// Packs what is written to it.
 class GzipBuffer : public std::streambuf {
@@ -49,7 +45,8 @@ class GzipBuffer : public std::streambuf {
   std::streamsize xsputn(const char* bytes, std::streamsize count) override {
     std::streamsize done = 0;
     while (done < count) {
-      const auto block = static_cast<unsigned>(std::min<std::streamsize>(count - done, std::streamsize{kBlockBytes}));
+      const auto block =
+          static_cast<unsigned>(std::min<std::streamsize>(count - done, std::streamsize{kLinesBlockBytes}));
       if (gzwrite(out_, bytes + done, block) != static_cast<int>(block)) break;
       done += block;
     }
@@ -118,11 +115,11 @@ Result<std::vector<Store::RecordedRun>> read_lines_file(const fs::path& file) {
   const Gzip in(gzopen(file.c_str(), "rb"));
   if (!in) return wrong(ErrorKind::io, "can't be opened");
   std::string text;
-  std::string block(kBlockBytes, '\0');
+  std::string block(kLinesBlockBytes, '\0');
   for (int count = 1; count > 0;) {
     count = gzread(in.get(), block.data(), static_cast<unsigned>(block.size()));
     if (count > 0) text.append(block, 0, static_cast<std::size_t>(count));
-    if (text.size() > kLimitBytes) return wrong(ErrorKind::invalid_data, "unpacks to more than it may");
+    if (text.size() > kLinesLimitBytes) return wrong(ErrorKind::invalid_data, "unpacks to more than it may");
   }
   int state = Z_OK;
   const char* message = gzerror(in.get(), &state);

@@ -11,7 +11,7 @@
 namespace assay::run {
 namespace {
 
-struct Kind {
+struct KindOfUnits {
   std::vector<Unit> units;  ///< longest first
   double seconds = 0;
   std::size_t chunks = 1;
@@ -21,9 +21,9 @@ struct Kind {
 };
 
 /// Gives chunks to the kind whose chunks are the longest, until all are given or none can take more.
-void share_out(std::map<std::size_t, Kind>& kinds, std::size_t count) {
+void share_out(std::map<std::size_t, KindOfUnits>& kinds, std::size_t count) {
   for (std::size_t given = kinds.size(); given < count; ++given) {
-    Kind* longest = nullptr;
+    KindOfUnits* longest = nullptr;
     for (auto& [number, kind] : kinds) {
       if (!kind.can_be_split()) continue;
       if (longest == nullptr || kind.seconds_of_a_chunk() > longest->seconds_of_a_chunk()) longest = &kind;
@@ -33,7 +33,7 @@ void share_out(std::map<std::size_t, Kind>& kinds, std::size_t count) {
   }
 }
 
-std::vector<Chunk> chunks_of(std::size_t number, const Kind& kind) {
+std::vector<Chunk> chunks_of(std::size_t number, const KindOfUnits& kind) {
   std::vector<Chunk> chunks(kind.chunks, Chunk{number, 0, {}});
   // Least time first; of equal ones the one with fewer items, so that none stays empty where nothing takes time.
   using Filled = std::tuple<double, std::size_t, std::size_t>;
@@ -53,10 +53,10 @@ std::vector<Chunk> chunks_of(std::size_t number, const Kind& kind) {
 }  // namespace
 
 core::Result<std::vector<Chunk>> make_chunks(std::vector<Unit> units, std::size_t count) {
-  std::map<std::size_t, Kind> kinds;
+  std::map<std::size_t, KindOfUnits> kinds;
   std::ranges::stable_sort(units, std::greater<>(), &Unit::seconds);
   for (Unit& unit : units) {
-    Kind& kind = kinds[unit.kind];
+    KindOfUnits& kind = kinds[unit.kind];
     kind.seconds += unit.seconds;
     kind.units.push_back(unit);
   }

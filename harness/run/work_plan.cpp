@@ -158,7 +158,7 @@ std::string dangling(const WorkPlan& plan) {
 }
 
 /// Reads the plan up to what `wanted` asks for: one chunk, or all where it is 0.
-core::Result<WorkPlan> read(const PlanFolder& folder, std::size_t wanted) {
+core::Result<WorkPlan> read_up_to(const PlanFolder& folder, std::size_t wanted) {
   const fs::path file = folder.plan();
   std::ifstream in(file);
   if (!in) {
@@ -277,11 +277,11 @@ core::Status write_work_plan(const WorkPlan& plan, const PlanFolder& folder) {
   return core::write_file(folder.plan(), text);
 }
 
-core::Result<WorkPlan> read_work_plan(const PlanFolder& folder) { return read(folder, 0); }
+core::Result<WorkPlan> read_work_plan(const PlanFolder& folder) { return read_up_to(folder, 0); }
 
 core::Result<WorkPlan> read_work_plan(const PlanFolder& folder, std::size_t chunk) {
   if (chunk == 0) return core::usage_error("chunks are numbered from 1 on");
-  return read(folder, chunk);
+  return read_up_to(folder, chunk);
 }
 
 std::string planned_hash(const corpus::Case& test_case) { return test_case.content_hash.substr(0, kHashDigits); }

@@ -134,7 +134,7 @@ core::Result<Whole> tally_of(Store& store, const run::WorkPlan& plan, suites::Ex
 }
 
 /// Compares with the database's anchors, and marks the run as finished.
-core::Result<results::DriftReport> finish(Store& store, const run::WorkPlan& plan) {
+core::Result<results::DriftReport> finish_merged(Store& store, const run::WorkPlan& plan) {
   results::DriftReport drift;
   const auto anchors = store.anchors();
   if (!anchors) return anchors.error();
@@ -207,7 +207,7 @@ int merge_command(const MergeArguments& arguments) {
   results::DriftReport drift;
   std::vector<std::string> unused;
   if (complete) {
-    core::Result<results::DriftReport> finished = finish(*store, *plan);
+    core::Result<results::DriftReport> finished = finish_merged(*store, *plan);
     if (!finished) return report_error(finished.error());
     drift = *std::move(finished);
     unused = expected.unused();
