@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <sstream>
 #include <thread>
+#include <tuple>
+#include <vector>
 
 #include "harness/core/process.hpp"
 #include "results/exchange.hpp"
@@ -327,15 +330,24 @@ TEST_F(Cluster, HoldsTheWholeToItsExpectedFailures) {
 }
 
 TEST_F(Cluster, ShardsHaveTheLimitsOfTheWhole) {
+  using Figures = std::vector<std::tuple<std::string, std::string, std::string, double>>;
+  const auto figures = [this](const std::string& database) {
+    std::map<std::string, Figures> of_case;
+    for (const results::ResultRow& row : recorded(database).results) {
+      for (const results::MetricRow& metric : row.metrics) {
+        of_case[row.key.case_name].emplace_back(metric.tensor, metric.data_set, metric.name, metric.value);
+      }
+    }
+    return of_case;
+  };
   EXPECT_EQ(run({"run", "--db", "single.db"}).code, 0);
   EXPECT_EQ(run({"run", "--db", "shard.db", "--shard", "2/3"}).code, 0);
-  const auto whole = recorded("single.db").results, shard = recorded("shard.db").results;
+  EXPECT_EQ(run({"run", "--db", "alone.db", "mini/stride=1,copy=2"}).code, 0);
+  auto whole = figures("single.db"), shard = figures("shard.db"), alone = figures("alone.db");
   ASSERT_EQ(shard.size(), 3U);
-  for (const results::ResultRow& row : shard) {
-    const auto same = std::ranges::find(whole, row.key, &results::ResultRow::key);
-    ASSERT_NE(same, whole.end());
-    EXPECT_EQ(row.margin, same->margin) << row.key.case_name;
-  }
+  for (const auto& [name, own] : shard) EXPECT_EQ(own, whole[name]) << name;
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_NE(alone.begin()->second, whole[alone.begin()->first]) << "a run of fewer verdicts has other limits";
 }
 
 }  // namespace
