@@ -149,6 +149,7 @@ def main():
         return 77
     folder = Path(arguments.keep or tempfile.mkdtemp(prefix="slurm-", dir=Path(arguments.assay).resolve().parent)).resolve()
     folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)  # munged wants a socket that every user can reach
     try:
         return check(folder, str(Path(arguments.assay).resolve()), arguments)
     finally:
