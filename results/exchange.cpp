@@ -264,7 +264,7 @@ Status export_lines(Store& store, std::ostream& out) {
   return core::success();
 }
 
-Result<Store::MergeCount> import_lines(Store& store, std::istream& in) {
+Result<std::vector<Store::RecordedRun>> read_lines(std::istream& in) {
   std::vector<Store::RecordedRun> runs;
   std::size_t number_of_line = 0;
   for (std::string text; std::getline(in, text);) {
@@ -280,7 +280,13 @@ Result<Store::MergeCount> import_lines(Store& store, std::istream& in) {
       return Error{ErrorKind::invalid_data, fmt::format("line {} {}", number_of_line, wrong), "", "", ""};
     }
   }
-  return store.merge(runs);
+  return runs;
+}
+
+Result<Store::MergeCount> import_lines(Store& store, std::istream& in) {
+  const auto runs = read_lines(in);
+  if (!runs) return runs.error();
+  return store.merge(*runs);
 }
 
 }  // namespace assay::results

@@ -15,6 +15,7 @@
 
 #include "harness/core/files.hpp"
 #include "results/database.hpp"
+#include "results/gzip.hpp"
 #include "results/migrations.hpp"
 
 namespace assay::results {
@@ -30,11 +31,6 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 18U;
 /// A small file can claim to hold any amount of zeros.
 constexpr std::uintmax_t kLimitBytes = std::uintmax_t{4} << 30U;
 constexpr const char* kDatabaseName = "results.db";
-
-struct CloseGzip {
-  void operator()(gzFile_s* file) const { gzclose(file); }
-};
-using Gzip = std::unique_ptr<gzFile_s, CloseGzip>;
 
 Error unusable(const fs::path& file, std::string_view why) {
   return {ErrorKind::usage, fmt::format("results file {} {}; nothing is taken from it", file.string(), why), "", "",

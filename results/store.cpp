@@ -48,16 +48,6 @@ Error of_elsewhere(Error error) {
   return error;
 }
 
-/// A random UUID (version 4).
-std::string new_uuid() {
-  std::random_device device;
-  const auto bits = [&] { return (std::uint64_t{device()} << 32U) | device(); };
-  const std::uint64_t high = (bits() & ~std::uint64_t{0xf000}) | 0x4000U;
-  const std::uint64_t low = (bits() & ~(std::uint64_t{3} << 62U)) | (std::uint64_t{1} << 63U);
-  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32U, (high >> 16U) & 0xffffU, high & 0xffffU,
-                     low >> 48U, low & 0xffffffffffffU);
-}
-
 constexpr const char* kRunColumns =
     "SELECT run.id, command, suite, started_at, finished_at, assay_version, planned, cpu, features, cores, system, "
     "accelerators, settings "
@@ -81,6 +71,15 @@ JobKey read_key(const Row& row) { return {row.line(0), row.line(1), row.line(2),
 
 }  // namespace
 
+std::string new_uuid() {
+  std::random_device device;
+  const auto bits = [&] { return (std::uint64_t{device()} << 32U) | device(); };
+  const std::uint64_t high = (bits() & ~std::uint64_t{0xf000}) | 0x4000U;
+  const std::uint64_t low = (bits() & ~(std::uint64_t{3} << 62U)) | (std::uint64_t{1} << 63U);
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32U, (high >> 16U) & 0xffffU, high & 0xffffU,
+                     low >> 48U, low & 0xffffffffffffU);
+}
+
 std::string utc_now() {
   const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto milliseconds = now.time_since_epoch().count() % 1000;
@@ -95,13 +94,14 @@ struct Store::State {
   std::string self = core::this_process();
   std::mutex mutex;
 
+  Status insert_machine(const Machine& m) {
+    return database.run("INSERT OR IGNORE INTO machine (cpu, features, cores, system) VALUES (?,?,?,?)", m.cpu,
+                        m.features, m.cores, m.system);
+  }
+
   Status insert_run(const RunInfo& run) {
     const Machine& m = run.machine;
-    if (auto status = database.run("INSERT OR IGNORE INTO machine (cpu, features, cores, system) VALUES (?,?,?,?)",
-                                   m.cpu, m.features, m.cores, m.system);
-        !status) {
-      return status;
-    }
+    if (auto status = insert_machine(m); !status) return status;
     return database.run(
         "INSERT OR IGNORE INTO run (id, command, suite, started_at, finished_at, assay_version, planned, machine_id, "
         "accelerators, settings) SELECT ?,?,?,?,?,?,?, id, ?,? FROM machine WHERE cpu = ? AND features = ? AND cores = "
@@ -481,6 +481,29 @@ Result<std::vector<Store::HistoryRow>> Store::history(const std::string& case_pa
     for (ResultRow& result : *results) rows.push_back({run, std::move(result)});
   }
   return rows;
+}
+
+Result<std::map<JobKey, double>> Store::durations() {
+  const std::scoped_lock lock(state_->mutex);
+  std::map<JobKey, double> seconds;
+  auto status = state_->database.query(
+      "SELECT case_version.name, options, converter.name, converter_version.version, seconds FROM result CROSS JOIN "
+      "case_version ON case_version.id = case_version_id CROSS JOIN converter_version ON converter_version.id = "
+      "converter_version_id CROSS JOIN converter ON converter.id = converter_id ORDER BY result.id",
+      [&](const Row& row) {
+        seconds[{row.line(0), row.line(1), row.line(2), row.line(3)}] = row.real(4);
+      });
+  if (!status) return status.error();
+  return seconds;
+}
+
+Status Store::set_machine(const std::string& run, const Machine& machine) {
+  const std::scoped_lock lock(state_->mutex);
+  if (auto status = state_->insert_machine(machine); !status) return status;
+  return state_->database.run(
+      "UPDATE run SET accelerators = ?, machine_id = (SELECT id FROM machine WHERE cpu = ? AND features = ? AND cores "
+      "= ? AND system = ?) WHERE id = ?",
+      machine.accelerators, machine.cpu, machine.features, machine.cores, machine.system, run);
 }
 
 Status Store::accept(const std::string& run, const std::vector<JobKey>& keys, const std::string& reason) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -134,6 +135,9 @@ struct RunInfo {
 /// Now, as "2026-01-31T12:00:00.123Z".
 [[nodiscard]] std::string utc_now();
 
+/// A random one (version 4).
+[[nodiscard]] std::string new_uuid();
+
 /// The results database. One writer: the parent process; calls from its threads take turns. Every
 /// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from. A failure of
 /// the system's power leaves the file whole; it takes with it at most the verdicts and begun jobs since the last beat.
@@ -183,6 +187,8 @@ class Store {
                                          const std::function<void(std::int64_t id, ResultRow row)>& take);
   /// All runs, oldest first: in the order in which they came into this database, whatever a clock said.
   [[nodiscard]] core::Result<std::vector<RunInfo>> runs();
+  /// What the newest verdict of each series took, in seconds, whatever the program was; their keys have no hash.
+  [[nodiscard]] core::Result<std::map<JobKey, double>> durations();
   struct HistoryRow {
     RunInfo run;
     ResultRow result;
@@ -229,6 +235,9 @@ class Store {
   };
   [[nodiscard]] core::Status record_score(const std::string& command, const std::string& json);
   [[nodiscard]] core::Result<std::vector<ScoreRow>> scores();
+
+  /// The machine of a run, where others have done parts of it meanwhile.
+  [[nodiscard]] core::Status set_machine(const std::string& run, const Machine& machine);
 
   /// A run with all that is recorded of it, but for changes: comparing again finds them.
   struct RecordedRun {

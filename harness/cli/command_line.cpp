@@ -191,6 +191,7 @@ template Option Command::add_option(const std::string&, std::optional<std::strin
 template Option Command::add_option(const std::string&, std::filesystem::path&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::vector<std::string>&, const std::string&) const;
 template Option Command::add_option(const std::string&, int&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::optional<int>&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::int64_t&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&) const;

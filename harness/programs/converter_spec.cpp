@@ -80,21 +80,57 @@ std::optional<fs::path> as_absolute(const std::string& text) {
   return core::user_home() / text.substr(2);
 }
 
-}  // namespace
+core::Error wrong_declaration(const fs::path& folder, const std::string& what) {
+  return {
+      core::ErrorKind::invalid_data, fmt::format("\"{}\": {}", (folder / "adapter.json").string(), what), {}, {}, {}};
+}
 
-core::Result<Rights> declared_rights(const fs::path& folder) {
+/// An empty object where there is no file.
+core::Result<nlohmann::json> read_declarations(const fs::path& folder) {
   const fs::path file = folder / "adapter.json";
-  Rights rights;
   std::error_code code;
-  if (!fs::is_regular_file(file, code)) return rights;
-  const auto wrong = [&](const std::string& what) {
-    return core::Error{core::ErrorKind::invalid_data, fmt::format("\"{}\": {}", file.string(), what), {}, {}, {}};
-  };
+  if (!fs::is_regular_file(file, code)) return nlohmann::json::object();
   const core::Result<std::string> text = core::read_file(file);
   if (!text) return text.error();
-  const core::Result<nlohmann::json> json = core::read_json<nlohmann::json>(*text);
-  if (!json) return wrong(json.error().message);
-  if (!json->is_object()) return wrong("it isn't an object");
+  core::Result<nlohmann::json> json = core::read_json<nlohmann::json>(*text);
+  if (!json) return wrong_declaration(folder, json.error().message);
+  if (!json->is_object()) return wrong_declaration(folder, "it isn't an object");
+  return json;
+}
+
+}  // namespace
+
+core::Result<Demands> declared_demands(const fs::path& folder) {
+  const core::Result<nlohmann::json> json = read_declarations(folder);
+  if (!json) return json.error();
+  constexpr int kMostWorkers = 1'000'000;
+  Demands demands;
+  if (const auto workers = json->find("workers"); workers != json->end()) {
+    if (!workers->is_number_integer() || *workers < 1 || *workers > kMostWorkers) {
+      return wrong_declaration(folder, fmt::format("\"workers\" is {}, not a number from 1 on", workers->dump()));
+    }
+    demands.workers = workers->get<int>();
+  }
+  if (const auto licence = json->find("licence"); licence != json->end()) {
+    const auto in_name = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+             c == '.' || c == '@';
+    };
+    if (licence->is_string()) demands.licence = licence->get<std::string>();
+    if (demands.licence.empty() || !std::ranges::all_of(demands.licence, in_name)) {
+      return wrong_declaration(
+          folder, fmt::format("\"licence\" is {}, not a name of letters, digits and _ - . @", licence->dump()));
+    }
+  }
+  return demands;
+}
+
+core::Result<Rights> declared_rights(const fs::path& folder) {
+  Rights rights;
+  std::error_code code;
+  const auto wrong = [&](const std::string& what) { return wrong_declaration(folder, what); };
+  const core::Result<nlohmann::json> json = read_declarations(folder);
+  if (!json) return json.error();
   const nlohmann::json gpu = json->value("gpu", nlohmann::json(false));
   if (!gpu.is_boolean()) return wrong("\"gpu\" is neither true nor false");
   rights.gpu = gpu.get<bool>();
@@ -249,6 +285,9 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
       core::Result<Rights> rights = declared_rights(adapter->folder);
       if (!rights) return rights.error();
       spec.rights = *std::move(rights);
+      const core::Result<Demands> demands = declared_demands(adapter->folder);
+      if (!demands) return demands.error();
+      spec.demands = *demands;
       spec.rights.home = home_of_environment(fmt::format("{}-{}", adapter->name, version));
       spec.command = adapter_command(*adapter, version, used_as);
     } else {
@@ -303,6 +342,10 @@ core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
     if (!rights) return rights.error();
     spec.rights.gpu = spec.rights.gpu || rights->gpu;
     spec.rights.reads.insert(spec.rights.reads.end(), rights->reads.begin(), rights->reads.end());
+    const core::Result<Demands> demands = declared_demands(folder);
+    if (!demands) return demands.error();
+    if (demands->workers > 0) spec.demands.workers = demands->workers;
+    if (!demands->licence.empty()) spec.demands.licence = demands->licence;
   }
   return spec;
 }

@@ -25,6 +25,14 @@ struct Rights {
 /// Errors   invalid_data, for a wrong type, and a path that is relative, a home, or above one.
 [[nodiscard]] core::Result<Rights> declared_rights(const std::filesystem::path& folder);
 
+/// What a converter takes of a cluster beside processors and GPUs.
+struct Demands {
+  int workers = 0;      ///< most processes of it that may run at a time, on all machines together; 0: any number
+  std::string licence;  ///< name of a licence that each of its processes takes; "": none
+};
+/// As `folder`'s adapter.json declares them; none where it isn't there. Errors   invalid_data, for a wrong type.
+[[nodiscard]] core::Result<Demands> declared_demands(const std::filesystem::path& folder);
+
 /// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
 struct ConverterSpec {
   std::string name;     ///< "embedded", "reference", an adapter's name or NAME:VARIANT, or the command's first word
@@ -35,6 +43,7 @@ struct ConverterSpec {
   std::string note;         ///< says that no version was asked for and the default one isn't installed; "": it is taken
   bool by_command = false;  ///< the user gave the command; what the program is called says nothing
   Rights rights;
+  Demands demands = {};
   [[nodiscard]] std::string base_name() const;  ///< of the adapter, without the variant
   [[nodiscard]] bool is_embedded() const;       ///< the converter of this program, in any form
   [[nodiscard]] bool is_reference() const;      ///< runs stored cases and no others

@@ -4,40 +4,9 @@
 #include <array>
 
 namespace assay::run {
-namespace {
 
 using judge::Gate;
 using judge::Verdict;
-
-bool is_one_unsupported_case(const RunReport& report) {
-  return std::ranges::all_of(report.rows, [&](const auto& row) {
-    return row.key.case_name == report.rows.front().key.case_name &&
-           judge::parse_verdict(row.verdict) == Verdict::unsupported;
-  });
-}
-
-ExitCode code_of(const RunReport& report) {
-  const auto any = [&](Verdict verdict) {
-    return std::ranges::any_of(report.rows,
-                               [&](const auto& row) { return judge::parse_verdict(row.verdict) == verdict; });
-  };
-  const bool unreadable = std::ranges::any_of(
-      report.rows, [](const auto& row) { return !judge::parse_verdict(row.verdict) || !gate_of(row); });
-  if (unreadable || any(Verdict::harness_error)) return ExitCode::own_fault;
-  if (any(Verdict::invalid_case)) return ExitCode::usage;
-  if (report.rows.size() != report.planned || report.rows.empty() || any(Verdict::not_run)) return ExitCode::incomplete;
-  if (std::ranges::any_of(report.rows, [](const auto& row) {
-        return gate_of(row) == Gate::red || end_after_another(row) != nullptr;
-      })) {
-    return ExitCode::red;
-  }
-  if (!report.unused_expectations.empty()) return ExitCode::unused_expectation;
-  if (report.drift.any()) return ExitCode::drift;
-  if (is_one_unsupported_case(report)) return ExitCode::skip;
-  return ExitCode::ok;
-}
-
-}  // namespace
 
 std::optional<Gate> gate_of(const results::ResultRow& row) {
   constexpr std::array kGates{Gate::green, Gate::amber, Gate::red, Gate::neutral};
@@ -54,6 +23,31 @@ const results::AttemptRow* end_after_another(const results::ResultRow& row) {
   return found == row.attempts.end() ? nullptr : &*found;
 }
 
-int exit_code(const RunReport& report) { return static_cast<int>(code_of(report)); }
+void ExitTally::add(const results::ResultRow& row) {
+  const std::optional<Verdict> verdict = judge::parse_verdict(row.verdict);
+  const std::optional<Gate> gate = gate_of(row);
+  own_fault_ = own_fault_ || !verdict || !gate || verdict == Verdict::harness_error;
+  invalid_case_ = invalid_case_ || verdict == Verdict::invalid_case;
+  not_run_ = not_run_ || verdict == Verdict::not_run;
+  red_ = red_ || gate == Gate::red || end_after_another(row) != nullptr;
+  if (rows_++ == 0) case_ = row.key.case_name;
+  one_unsupported_case_ = one_unsupported_case_ && verdict == Verdict::unsupported && row.key.case_name == case_;
+}
+
+ExitCode ExitTally::code(std::size_t planned, bool unused_expectations, bool drifted) const {
+  if (own_fault_) return ExitCode::own_fault;
+  if (invalid_case_) return ExitCode::usage;
+  if (rows_ != planned || rows_ == 0 || not_run_) return ExitCode::incomplete;
+  if (red_) return ExitCode::red;
+  if (unused_expectations) return ExitCode::unused_expectation;
+  if (drifted) return ExitCode::drift;
+  return one_unsupported_case_ ? ExitCode::skip : ExitCode::ok;
+}
+
+int exit_code(const RunReport& report) {
+  ExitTally tally;
+  for (const results::ResultRow& row : report.rows) tally.add(row);
+  return static_cast<int>(tally.code(report.planned, !report.unused_expectations.empty(), report.drift.any()));
+}
 
 }  // namespace assay::run

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 
 #include "harness/judge/evidence/verdict.hpp"
 #include "harness/run/runner.hpp"
@@ -26,7 +28,20 @@ enum class ExitCode : int {
 /// one, which a fresh process was asked for and didn't fail at. Null where there is none.
 [[nodiscard]] const results::AttemptRow* end_after_another(const results::ResultRow& row);
 
-/// Of a finished run: the first that fits of own_fault, usage, incomplete, red, unused_expectation, drift and skip.
+/// What verdicts mean for the exit code, one after the other: of so many that they can't be kept.
+class ExitTally {
+ public:
+  void add(const results::ResultRow& row);
+  /// The first that fits of own_fault, usage, incomplete, red, unused_expectation, drift and skip.
+  [[nodiscard]] ExitCode code(std::size_t planned, bool unused_expectations, bool drifted) const;
+
+ private:
+  bool own_fault_ = false, invalid_case_ = false, not_run_ = false, red_ = false, one_unsupported_case_ = true;
+  std::size_t rows_ = 0;
+  std::string case_;
+};
+
+/// Of a finished run.
 [[nodiscard]] int exit_code(const RunReport& report);
 
 }  // namespace assay::run

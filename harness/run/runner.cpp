@@ -224,7 +224,7 @@ std::vector<RunProgram> programs_of(const std::vector<programs::Subject>& subjec
   programs.reserve(subjects.size());
   for (const programs::Subject& subject : subjects) {
     programs.push_back({subject.description.name, subject.description.version, subject.hash, subject.spec.command,
-                        std::nullopt, programs::supports_notes(subject.description)});
+                        std::nullopt, programs::supports_notes(subject.description), subject.unavailable()});
   }
   return programs;
 }
@@ -266,30 +266,37 @@ std::map<std::string, std::size_t> RunReport::counts() const {
 
 namespace {
 
-/// Every shards-th item, from the shard's on.
-void take_shard(RunConfig& config) {
-  if (config.shards <= 1) {
-    return;
-  }
+/// Keeps the items of the config's part, in its order.
+void take_part(RunConfig& config) {
+  if (!config.part) return;
   std::vector<RunItem> mine;
-  for (std::size_t index = 0; index < config.items.size(); ++index) {
-    if (index % static_cast<std::size_t>(config.shards) == static_cast<std::size_t>(config.shard - 1)) {
-      mine.push_back(std::move(config.items[index]));
-    }
-  }
+  mine.reserve(config.part->items.size());
+  for (const std::size_t index : config.part->items) mine.push_back(std::move(config.items[index]));
   config.items = std::move(mine);
-  config.suite += fmt::format(" shard {}/{}", config.shard, config.shards);
+  config.suite += " " + config.part->name;
+}
+
+/// The verdicts that `items` are to have.
+std::size_t verdicts_of(const std::vector<RunItem>& items, const std::vector<programs::Subject>& subjects) {
+  std::size_t count = 0;
+  for (const RunItem& item : items) {
+    const auto runs = std::ranges::count_if(subjects, [&](const auto& each) { return each.runs(item.test_case); });
+    count += static_cast<std::size_t>(runs) * item.option_sets.size();
+  }
+  return count;
 }
 
 /// Who takes part in a run, and what is planned: known to the main process and to every lane.
 struct Prepared {
   std::vector<programs::Subject> subjects;
   RunPlan plan;
+  std::size_t whole_verdicts = 0;  ///< limits are shared among so many
+  std::vector<corpus::ExpectedFailure> expectable;
   std::optional<suites::ExpectedFailures> expected;
 
-  /// Once the converters are described.
+  /// Once the converters are described. `whole` has the items that `config`, a part of it, left out.
   /// Errors   usage, for one that is named twice or never said what it is.
-  [[nodiscard]] core::Status complete(const RunConfig& config) {
+  [[nodiscard]] core::Status complete(const RunConfig& config, const RunConfig& whole) {
     for (const programs::Subject& subject : subjects) {
       if (core::Status asked = check_answers(subject); !asked) {
         return asked;
@@ -314,8 +321,10 @@ struct Prepared {
       return made.error();
     }
     plan = *std::move(made);
-    const bool whole = config.shards == 1 && !config.partial;
-    expected.emplace(suites::of_a_run(config.expected_failures, plan.available, whole), whole);
+    whole_verdicts = config.whole_verdicts > 0 ? config.whole_verdicts : verdicts_of(whole.items, subjects);
+    const bool complete = !config.part && !config.partial;
+    expectable = suites::of_a_run(config.expected_failures, plan.available, complete);
+    expected.emplace(expectable, complete);
     return core::success();
   }
 };
@@ -406,46 +415,105 @@ void judge_all(const RunConfig& config, Prepared& prepared, Lanes& lanes, result
   }
 }
 
+/// The lanes of a run, and what they and the main process know of it.
+struct Crew {
+  const RunConfig& config;
+  const RunConfig& whole;
+  Prepared prepared;
+  bool described = config.converters.empty();
+  Lanes lanes;
+
+  /// `jobs`: lanes, unless there are fewer items.
+  Crew(const RunConfig& part, const RunConfig& all, std::size_t jobs)
+      : config(part),
+        whole(all),
+        lanes(std::min(jobs, part.items.size()), [this](core::Forked::Line& line, LaneSlots& slots) {
+          if (!described) {
+            describe_all(config, prepared, line);
+            if (!prepared.complete(config, whole)) return;  // the main process says why
+          }
+          serve_lane(config, prepared.subjects, *prepared.expected, prepared.whole_verdicts, line, slots);
+        }) {}
+
+  /// The first lane asks the converters what they are.
+  /// Errors   usage, where one never says it or the config's check refuses them; io, where there is no room.
+  [[nodiscard]] core::Status get_ready() {
+    // Every lane needs such a folder: where none can be made, that is no converter's fault.
+    if (const core::Result<std::filesystem::path> folder = core::process_folder(); !folder) return folder.error();
+    if (!described) {
+      const auto told = lanes.described([&] { return stops(config) > 0; });
+      if (!told) return told.error();
+      if (!told->has_value()) {
+        return core::usage_error("stopped by a signal before the converters had said what they are; nothing was run");
+      }
+      if (core::Status taken = take_described(config, **told, prepared); !taken) return taken;
+      described = true;
+    }
+    if (core::Status complete = prepared.complete(config, whole); !complete) return complete;
+    return config.check_programs ? config.check_programs(programs_of(prepared.subjects)) : core::success();
+  }
+};
+
+/// Lanes of a run: each has a process of each converter, of which some may have only so many.
+std::size_t lanes_of(const RunConfig& config) {
+  std::size_t lanes = thread_count(config.jobs);
+  for (const programs::ConverterSpec& spec : config.converters) {
+    for (const programs::ConverterSpec* each : {&spec, spec.executor.get()}) {
+      if (each != nullptr && each->demands.workers > 0) {
+        lanes = std::min(lanes, static_cast<std::size_t>(each->demands.workers));
+      }
+    }
+  }
+  return lanes;
+}
+
+bool nobody_converts(const RunConfig& config) {
+  return config.converters.empty() && config.artifact.empty() && !config.audit;
+}
+
 }  // namespace
+
+Part shard_of(std::size_t items, int shard, int shards) {
+  Part part{fmt::format("shard {}/{}", shard, shards), {}};
+  for (auto index = static_cast<std::size_t>(shard - 1); index < items; index += static_cast<std::size_t>(shards)) {
+    part.items.push_back(index);
+  }
+  return part;
+}
+
+core::Result<Planned> plan(const RunConfig& config) {
+  if (nobody_converts(config) || config.items.empty()) return Planned{};
+  Crew crew(config, config, 1);
+  if (core::Status ready = crew.get_ready(); !ready) return ready.error();
+  const std::vector<programs::Subject>& subjects = crew.prepared.subjects;
+  Planned planned{
+      programs_of(subjects), crew.prepared.plan.jobs, {}, settings_text(config, subjects), crew.prepared.expectable};
+  for (const RunItem& item : config.items) {
+    std::vector<std::size_t>& runners = planned.runners.emplace_back();
+    for (std::size_t index = 0; index < subjects.size(); ++index) {
+      if (subjects[index].runs(item.test_case)) runners.push_back(index);
+    }
+  }
+  crew.lanes.dismiss();
+  return planned;
+}
 
 core::Result<RunReport> run(const RunConfig& original) {
   RunConfig config = original;
-  take_shard(config);
-  if (config.items.empty() || (config.converters.empty() && config.artifact.empty() && !config.audit)) {
+  take_part(config);
+  if (nobody_converts(config) || config.items.empty()) {
     return RunReport{};
   }
   core::Result<results::Store> store = results::Store::open(config.database);
   if (!store) {
     return store.error();
   }
-  // Every lane needs such a folder: where none can be made, that is no converter's fault.
-  if (const core::Result<std::filesystem::path> folder = core::process_folder(); !folder) return folder.error();
-  Prepared prepared;
-  bool described = config.converters.empty();
-  Lanes lanes(std::min(thread_count(config.jobs), config.items.size()),
-              [&](core::Forked::Line& line, LaneSlots& slots) {
-                if (!described) {
-                  describe_all(config, prepared, line);
-                  if (!prepared.complete(config)) return;  // the main process says why
-                }
-                serve_lane(config, prepared.subjects, *prepared.expected, prepared.plan.jobs.size(), line, slots);
-              });
-  if (!described) {
-    const auto told = lanes.described([&] { return stops(config) > 0; });
-    if (!told) {
-      return told.error();
-    }
-    if (!told->has_value()) {
-      return core::usage_error("stopped by a signal before the converters had said what they are; nothing was run");
-    }
-    if (core::Status taken = take_described(config, **told, prepared); !taken) {
-      return taken.error();
-    }
-    described = true;
+  Crew crew(config, original, lanes_of(config));
+  if (core::Status ready = crew.get_ready(); !ready) {
+    return ready.error();
   }
-  if (core::Status complete = prepared.complete(config); !complete) {
-    return complete.error();
-  }
+  Prepared& prepared = crew.prepared;
+  Lanes& lanes = crew.lanes;
   const RunPlan& plan = prepared.plan;
 
   const std::string settings = settings_text(config, prepared.subjects);
@@ -457,6 +525,7 @@ core::Result<RunReport> run(const RunConfig& original) {
   const bool resumed = !run_id.empty();
   if (!resumed) {
     results::RunInfo info;
+    info.id = config.run_id;
     info.command = config.command;
     info.suite = config.suite;
     info.settings = settings;

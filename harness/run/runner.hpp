@@ -34,7 +34,16 @@ struct RunProgram {
   /// The newest other run by this name and version, where that was by a program with another hash.
   std::optional<results::Store::KnownProgram> changed_since;
   std::vector<std::string> notes = {};  ///< what is wrong with how it describes itself
+  std::string unavailable = {};         ///< why nothing can be asked of it on this machine; "": it can
 };
+
+/// A part of the items of a run: a shard, or a chunk of a plan (work_plan.hpp).
+struct Part {
+  std::string name;                ///< "shard 2/4", for the record
+  std::vector<std::size_t> items;  ///< numbers of items, in the order in which they are begun
+};
+/// Part `shard` of `shards`: every shards-th item, from the shard's on. 1 <= shard <= shards.
+[[nodiscard]] Part shard_of(std::size_t items, int shard, int shards);
 
 struct RunConfig {
   std::string suite;           ///< what was selected, as text: resuming looks for the same
@@ -57,8 +66,13 @@ struct RunConfig {
   std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
   double judge_timeout_s = 0;            ///< for judging one verdict, 0: ten times timeout_s
   std::uint64_t judge_memory_bytes = 0;  ///< of a process that judges, 0: four fifths of what there is
-  int shard = 1, shards = 1;
+  /// Only these of `items`; the rest counts where limits are shared among a run's verdicts.
+  std::optional<Part> part;
+  std::size_t whole_verdicts = 0;  ///< of the run that `part` is of; 0: those of all `items` by `converters`
   bool resume = false;
+  std::string run_id;  ///< UUID of the run; "": a new one
+  /// Asked once the converters have said what they are: the run begins only where this is a success. Empty: it begins.
+  std::function<core::Status(const std::vector<RunProgram>& programs)> check_programs;
   /// How often the run was asked to stop. Once: nothing else is begun, and what is under way has half a second to come
   /// to its end; twice: it ends at once. It can be resumed. Empty: never.
   std::function<int()> stops;
@@ -89,5 +103,16 @@ struct RunReport {
 /// Errors   usage, for a file that is no history, a converter that is named twice, a run that can't be resumed; io, for
 ///          the database; internal, where that is removed meanwhile.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
+
+/// What a run would do, once its converters have said what they are.
+struct Planned {
+  std::vector<RunProgram> programs;               ///< one for each converter of the config, in its order
+  std::vector<results::JobKey> jobs;              ///< every verdict, in order
+  std::vector<std::vector<std::size_t>> runners;  ///< of each item, the numbers of the programs that it runs with
+  std::string settings;                           ///< settings_text()
+  std::vector<corpus::ExpectedFailure> expected;  ///< those that the whole run can be held to
+};
+/// Nothing is run and no database is opened. Errors   as run().
+[[nodiscard]] core::Result<Planned> plan(const RunConfig& config);
 
 }  // namespace assay::run

@@ -72,6 +72,11 @@ TEST_F(Schema, HoldsWhatRunsPrint) {
   expect_fits("drift", {"drift", "--db", "h.db", "--converter", "embedded"});
   ASSERT_EQ(run({"export-results", "r.db.gz", "--db", "h.db"}).code, 0);
   expect_fits("import-results", {"import-results", "r.db.gz", "--db", "other.db"});
+  expect_fits("plan", {"plan", "--chunks", "2", "--db", "h.db"});
+  ASSERT_EQ(run({"work", "plan", "1"}).code, 0);
+  expect_fits("merge", {"merge", "plan", "--db", "h.db"});
+  ASSERT_EQ(run({"work", "plan", "2"}).code, 0);
+  expect_fits("merge", {"merge", "plan", "--db", "h.db"});
 }
 
 TEST_F(Schema, HoldsWhatIsSaidOfCases) {

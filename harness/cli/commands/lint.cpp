@@ -95,8 +95,9 @@ int lint_command(const LintArguments& arguments) {
   if (arguments.suites.empty()) {
     for (const programs::Adapter& adapter : programs::list_adapters()) {
       const core::Result<programs::Rights> rights = programs::declared_rights(adapter.folder);
-      if (rights) continue;
-      print("adapter {}: {}\n", adapter.name, rights.error().message);
+      const core::Result<programs::Demands> demands = programs::declared_demands(adapter.folder);
+      if (rights && demands) continue;
+      print("adapter {}: {}\n", adapter.name, rights ? demands.error().message : rights.error().message);
       ++count;
     }
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -15,14 +14,14 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/fault_effect.hpp"
-#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
+#include "harness/cli/run_request.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/cli/stop_signal.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
-#include "harness/report/detail.hpp"
 #include "harness/report/drift.hpp"
 #include "harness/report/repeat.hpp"
 #include "harness/report/run_report.hpp"
@@ -30,23 +29,12 @@
 namespace assay::cli {
 namespace {
 
-struct RunArguments {
-  std::vector<std::string> words;
-  ConverterOptions converters;
+struct RunArguments : RunRequest {
   ArtifactOptions artifact;
-  std::vector<std::string> executors;
   std::string database = ".assay/history.db";
-  std::string options;
-  Narrowing narrowing;
   int jobs = 0;
-  double timeout_s = 60;
-  double memory_gib = 0;
-  JudgeLimitOptions judging;
   std::string shard;
-  bool metamorphic = false;
-  bool require_judged = false;
   std::size_t min_judged = 0;
-  bool keep_detail = false;
   bool resume = false;
   bool skip_unavailable = false;
   bool json = false;
@@ -55,31 +43,14 @@ struct RunArguments {
 };
 
 bool parse_shard(const std::string& text, run::RunConfig& config) {
-  int length = 0;
-  return text.empty() ||
-         (std::sscanf(text.c_str(), "%d/%d%n", &config.shard, &config.shards, &length) == 2 &&
-          static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
-}
-
-/// The limits on a converter and on judging, which decide what times out or has no memory.
-std::string limit_words(const RunArguments& arguments) {
-  const RunArguments defaults;
-  std::string words;
-  if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
-  if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
-  words += judge_limit_words(arguments.judging);
-  return words;
-}
-
-/// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
-std::string whole_command(const RunArguments& arguments, const std::string& selection) {
-  std::string command = "run " + selection + artifact_words(arguments.artifact) + converter_words(arguments.converters);
-  for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
-  if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
-  if (arguments.metamorphic) command += " --metamorphic";
-  if (arguments.require_judged) command += " --require-judged";
-  if (!arguments.shard.empty()) command += " --shard " + arguments.shard;
-  return command + limit_words(arguments);
+  if (text.empty()) return true;
+  int shard = 0, shards = 0, length = 0;
+  if (std::sscanf(text.c_str(), "%d/%d%n", &shard, &shards, &length) != 2 ||
+      static_cast<std::size_t>(length) != text.size() || shard < 1 || shard > shards) {
+    return false;
+  }
+  if (shards > 1) config.part = run::shard_of(config.items.size(), shard, shards);
+  return true;
 }
 
 /// Those of --converter-cmd that are the verdict's program: one, or none where it was named otherwise.
@@ -181,25 +152,6 @@ RunOutput::Words output_words(const RunArguments& arguments, const run::RunConfi
   return words;
 }
 
-/// Each converter once more with each of the named ones as the executor of its artifacts.
-core::Status add_executors(const std::vector<std::string>& names, bool no_sandbox,
-                           std::vector<programs::ConverterSpec>& converters) {
-  ConverterOptions options;
-  options.names = names;
-  options.no_sandbox = no_sandbox;
-  const core::Result<std::vector<programs::ConverterSpec>> executors = resolve_converters(options, {});
-  if (!executors) {
-    return executors.error();
-  }
-  const std::vector<programs::ConverterSpec> own = converters;
-  for (const programs::ConverterSpec& converter : own) {
-    for (const programs::ConverterSpec& executor : *executors) {
-      converters.push_back(programs::executed_by(converter, executor));
-    }
-  }
-  return core::success();
-}
-
 /// The ready artifact instead of a conversion of the one case that is selected, under the options that it requires.
 core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config) {
   if (config.items.size() != 1) {
@@ -229,18 +181,6 @@ core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config
   return core::success();
 }
 
-volatile std::sig_atomic_t interrupted = 0;
-
-/// Asked to end, what is under way has half a second to do so, and none if asked twice. A second interrupt kills.
-void stop_on_signal() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = interrupted + 1; };
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGTERM, &action, nullptr);
-  action.sa_flags |= static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-}
-
 /// Whether the verdict says something of the converter: it was compared with limits, failed, or refused as it should.
 bool is_judged(const results::ResultRow& row) {
   using judge::Verdict;
@@ -250,56 +190,19 @@ bool is_judged(const results::ResultRow& row) {
   return verdict && std::ranges::find(kNone, *verdict) == kNone.end();
 }
 
-/// A suite may hold a converter as a command, which has a blank: it is taken as if it had been given.
-void take_commands(const std::vector<std::string>& of_suites, ConverterOptions& converters) {
-  const auto is_command = [](const std::string& word) { return word.find(' ') != std::string::npos; };
-  const bool given = !converters.names.empty() || !converters.commands.empty();
-  if (given || std::ranges::none_of(of_suites, is_command)) return;
-  for (const std::string& word : of_suites) (is_command(word) ? converters.commands : converters.names).push_back(word);
-}
-
 int run_command(const RunArguments& given) {
   RunArguments arguments = given;
-  core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.narrowing);
-  if (!selection) {
-    return report_error(selection.error());
-  }
-  if (!selection->unmatched.empty()) {
-    return report_unmatched(selection->unmatched);
-  }
-  take_commands(selection->converters, arguments.converters);
-  if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
-    return report_error(named.error());
-  }
-  core::Result<std::vector<programs::ConverterSpec>> converters =
-      resolve_converters(arguments.converters, selection->converters);
-  if (!converters) {
-    return report_error(converters.error());
-  }
-  if (core::Status status = add_executors(arguments.executors, arguments.converters.no_sandbox, *converters); !status) {
-    return report_error(status.error());
-  }
   run::RunConfig config;
-  config.suite = selection->text;
-  config.command = whole_command(arguments, selection->text);
-  config.items = std::move(selection->items);
-  config.expected_failures = std::move(selection->expected_failures);
-  config.partial = !arguments.options.empty() || !arguments.narrowing.empty();
-  if (arguments.metamorphic) {
-    ask_all_relations(config.items);
+  if (const std::optional<int> failed = configure(arguments, config)) {
+    return *failed;
   }
-  config.converters = *std::move(converters);
+  config.command = whole_command(arguments, config.suite, artifact_words(arguments.artifact));
+  if (!arguments.shard.empty()) config.command += " --shard " + arguments.shard;
   config.database = arguments.database;
   config.jobs = arguments.jobs;
-  config.timeout_s = arguments.timeout_s;
-  config.own_corpus = true;
   if (arguments.artifact.given()) {
     if (const core::Status taken = take_artifact(arguments, config); !taken) return report_error(taken.error());
   }
-  config.require_judged = arguments.require_judged;
-  config.detail = report::kept_detail(arguments.keep_detail);
-  config.memory_limit_bytes = bytes_of_gib(arguments.memory_gib);
-  take_judge_limits(arguments.judging, config);
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
     return report_error(
@@ -318,8 +221,7 @@ int run_command(const RunArguments& given) {
       output.verdict(row, done, planned);
     };
   }
-  config.stops = [] { return static_cast<int>(interrupted); };
-  stop_on_signal();
+  config.stops = stop_on_signal();
   core::Result<run::RunReport> report = run::run(config);
   output.clear();
   if (!report) {
@@ -368,33 +270,14 @@ int run_command(const RunArguments& given) {
 void register_run(Command app, Action& action) {
   auto arguments = std::make_shared<RunArguments>();
   const Command command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
-  command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  add_converter_options(command, arguments->converters);
+  RunRequestOptions request = add_run_request(command, *arguments);
   add_artifact_options(command, arguments->artifact);
+  request.executors.excludes({"--artifact"});
+  request.metamorphic.excludes({"--artifact"});
   command.add_option("--db", arguments->database, "Results database");
-  command
-      .add_option("--execute-with", arguments->executors,
-                  "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
-                  "repeated")
-      .allow_extra_args(false)
-      .excludes({"--artifact"});
-  command.add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
-  add_narrowing(command, arguments->narrowing);
   command.add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
       .check(Check::non_negative);
-  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
-  command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
-      .check(Check::non_negative);
-  add_judge_limits(command, arguments->judging);
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
-  command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case")
-      .excludes({"--artifact"});
-  command.add_flag(
-      "--keep-detail", arguments->keep_detail,
-      "Keep what a report draws (graphs, weights, the derivation) of every verdict, not only of those that "
-      "are red, expected to fail or not judged");
-  command.add_flag("--require-judged", arguments->require_judged,
-                   "A verdict that could not be judged is red, whoever converted");
   command.add_option("--min-judged", arguments->min_judged,
                      "Exit code 5 where fewer verdicts were judged: unsupported and unjudged ones don't count");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
