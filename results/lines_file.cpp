@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <ostream>
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "results/exchange.hpp"
@@ -29,7 +31,7 @@ using core::Status;
 
 constexpr std::size_t kLinesBlockBytes = std::size_t{1} << 18U;
 /// A small file can claim to hold any amount.
-constexpr std::size_t kLinesLimitBytes = std::size_t{4} << 30U;
+constexpr std::uintmax_t kLinesLimitBytes = std::uintmax_t{4} << 30U;
 
 /// Packs what is written to it.
 class GzipBuffer : public std::streambuf {
@@ -115,17 +117,8 @@ Result<std::vector<Store::RecordedRun>> read_lines_file(const fs::path& file) {
   const Gzip in(gzopen(file.c_str(), "rb"));
   if (!in) return wrong(ErrorKind::io, "can't be opened");
   std::string text;
-  std::string block(kLinesBlockBytes, '\0');
-  for (int count = 1; count > 0;) {
-    count = gzread(in.get(), block.data(), static_cast<unsigned>(block.size()));
-    if (count > 0) text.append(block, 0, static_cast<std::size_t>(count));
-    if (text.size() > kLinesLimitBytes) return wrong(ErrorKind::invalid_data, "unpacks to more than it may");
-  }
-  int state = Z_OK;
-  const char* message = gzerror(in.get(), &state);
-  if (state != Z_OK && state != Z_STREAM_END) {
-    return wrong(ErrorKind::invalid_data, fmt::format("is damaged ({})", message));
-  }
+  const std::string why = unpack_blocks(in.get(), kLinesLimitBytes, [&](std::string_view block) { text += block; });
+  if (!why.empty()) return wrong(ErrorKind::invalid_data, why);
   std::istringstream lines(std::move(text));
   auto runs = read_lines(lines);
   if (!runs) return wrong(ErrorKind::invalid_data, "is damaged: " + runs.error().message);

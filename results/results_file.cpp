@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -44,18 +44,10 @@ std::string unpack_file(const fs::path& from, const fs::path& to) {
   const Gzip in(gzopen(from.c_str(), "rb"));                  // hands on what isn't packed as it is
   if (!in) return "can't be opened";
   std::ofstream out(to, std::ios::binary);
-  std::array<char, kBlockBytes> block{};
-  std::uintmax_t total = 0;
-  for (int count = 1; count > 0;) {
-    count = gzread(in.get(), block.data(), static_cast<unsigned>(block.size()));
-    if (count > 0) out.write(block.data(), count);
-    total += static_cast<std::uintmax_t>(std::max(count, 0));
-    if (total > kLimitBytes) return fmt::format("unpacks to more than {} bytes", kLimitBytes);
-  }
-  // A file that ends too early is told by the error alone.
-  int state = Z_OK;
-  const char* message = gzerror(in.get(), &state);
-  if (state != Z_OK && state != Z_STREAM_END) return fmt::format("is damaged ({})", message);
+  const auto write = [&](std::string_view block) {
+    out.write(block.data(), static_cast<std::streamsize>(block.size()));
+  };
+  if (std::string why = unpack_blocks(in.get(), kLimitBytes, write); !why.empty()) return why;
   out.close();
   return out ? "" : fmt::format("can't be copied to {}", to.parent_path().string());
 }
