@@ -22,6 +22,7 @@ core::Result<converters::Description> ExecutedElsewhere::describe() {
   description->name += "+" + other->name;
   description->version += "+" + other->version;
   if (description->unavailable.empty()) description->unavailable = other->unavailable;
+  description->executed_elsewhere = true;
   description->supports.execute = other->supports.execute;
   description->supports.trace = false;
   description->supports.optimizers = other->supports.optimizers;

@@ -82,11 +82,12 @@ def multiplies_mixed(model, feeds):
     """Whether the one node sums products of uint8 and int8."""
     node = model.graph.node[0]
     place = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3), "QGemm": (0, 3),
-             "MatMulIntegerToFloat": (0, 1)}
+             "MatMulIntegerToFloat": (0, 1), "DynamicQuantizeMatMul": (0, 1)}
     if node.op_type not in place:
         return False
     tensors = {**feeds, **{each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}}
-    return [tensors[node.input[i]].dtype for i in place[node.op_type]] == [np.uint8, np.int8]
+    left, right = (tensors[node.input[i]].dtype for i in place[node.op_type])
+    return left in (np.uint8, np.float32) and right == np.int8  # floats become uint8 on the way
 
 
 def generate(folder, seed, only):

@@ -7,6 +7,7 @@ QLinearSoftmax multiplies by floor(1/scale), and QDQSelectorActionTransformer ma
 Exit status 77 (skipped) where ONNX Runtime is not installed.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -24,7 +25,8 @@ ADAPTER = pathlib.Path(sys.argv[2], "converters", "adapters", "onnxruntime", "ad
 def bisect(*variant):
     command = " ".join([sys.executable, str(ADAPTER), *variant])
     done = subprocess.run([sys.argv[1], "bisect", CASE, "--over", "optimizers", "--json", "--converter-cmd", command],
-                          capture_output=True, text=True)
+                          capture_output=True, text=True,
+                          env=os.environ | {"ASSAY_ANY_PROCESSOR": "1"})  # no sum of products is in this case
     return done.returncode, done.stdout, done.stderr
 
 

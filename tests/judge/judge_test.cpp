@@ -198,6 +198,21 @@ TEST(Judge, AnErrorThatNamesNothingIsAlsoADiagnosticsFinding) {
   EXPECT_EQ(out.findings[1].stage, Stage::execute);
 }
 
+TEST(Judge, WhatAnotherExecutorDeclinesIsNoDefect) {
+  Bench bench;
+  bench.execute();
+  converters::ExecuteReply& reply = bench.evidence.executions[0].reply;
+  reply.outcome = Outcome::refused;
+  reply.node = "y";
+  reply.op = "MatMulInteger";
+  reply.reason = "this processor has no VNNI";
+  EXPECT_EQ(bench.run().verdict, Verdict::fail) << "a converter runs what it made";
+  bench.evidence.converter.executed_elsewhere = true;
+  const Judgement out = bench.run();
+  EXPECT_EQ(out.verdict, Verdict::unsupported);
+  EXPECT_EQ(out.reason, "node \"y\" (MatMulInteger): this processor has no VNNI");
+}
+
 TEST(Judge, AStatedFloorBuysNoNumbers) {
   Bench bench;
   bench.evidence.converter.policy.scale_floor = 100;

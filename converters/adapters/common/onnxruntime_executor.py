@@ -1,5 +1,6 @@
 """Executes a Q/DQ artifact with ONNX Runtime, by plain Q/DQ semantics unless the graph optimizations are asked for."""
 
+import functools
 import os
 import re
 import tempfile
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 import onnxruntime
-from assay_protocol import read_tensors, write_tensors
+from assay_protocol import Refused, read_tensors, write_tensors
 
 PLAIN, ALL = (onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL)
 VERBOSE = 0
@@ -58,6 +59,12 @@ def optimizers():
     return [*transformers, *(rule for rule in RULES if rule not in transformers)]
 
 
+# Operators whose sums of products ONNX Runtime's integer kernels take, in a plain session, too.
+INTEGER_PRODUCTS = frozenset({"ConvInteger", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "MatMulInteger", "MatMulIntegerToFloat",
+                              "QAttention", "QGemm", "QLinearConv", "QLinearConvTranspose", "QLinearMatMul"})
+
+
+@functools.cache
 def saturating():
     """Why nothing can be judged here that ONNX Runtime's integer kernels execute, or None. On x86-64 without VNNI they add the
     products of uint8 and int8 in pairs, in 16 bits that saturate: what an artifact gives then hangs on the processor.
@@ -95,6 +102,10 @@ def typed(array, name):
 
 def execute(artifact, inputs, output, trace=None, session=Session(), disabled_optimizers=()):
     """Writes the outputs into the folder `output` and, where `trace` is one, the codes; returns the codes' names."""
+    if saturating():
+        for node in onnx.load(artifact, load_external_data=False).graph.node:
+            if node.op_type in INTEGER_PRODUCTS:
+                raise Refused(saturating(), node.name, node.op_type)
     if trace is not None:
         model = onnx.load(artifact)
         outputs = [tensor.name for tensor in model.graph.output]

@@ -175,6 +175,13 @@ std::optional<Judgement> settle_executions(const Evidence& evidence) {
   for (const Execution& execution : evidence.executions) {
     const converters::ExecuteReply& reply = execution.reply;
     if (reply.outcome == Outcome::ok) continue;
+    if (reply.outcome == Outcome::refused && evidence.converter.executed_elsewhere) {
+      Judgement out;
+      out.verdict = Verdict::unsupported;
+      out.gate = default_gate(out.verdict);
+      out.reason = fmt::format("{}{}", where(reply.node, reply.op), reply.reason);
+      return out;
+    }
     const Verdict verdict = death(reply.outcome).value_or(Verdict::fail);
     Judgement out =
         settled(verdict, Stage::execute, Facet::status, reply.node, reply.op,
