@@ -102,7 +102,8 @@ struct Description {
   std::string name;
   std::string version;
   std::string unavailable;  ///< why it can neither convert nor execute on this machine (no GPU); empty where it can
-  bool executed_elsewhere = false;  ///< another program executes the artifacts: what that declines is no defect of these
+  bool executed_elsewhere =
+      false;  ///< another program executes the artifacts: what that declines is no defect of these
   Supports supports;
   Policy policy;
 };
