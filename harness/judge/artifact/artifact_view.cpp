@@ -13,6 +13,7 @@
 
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/in_halves.hpp"
+#include "harness/judge/artifact/moved_constants.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
 #include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -489,7 +490,8 @@ class ArtifactReader {
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
   Result<Widened> widened = widened_halves(std::move(artifact));
   if (!widened) return widened.error();
-  auto view = ArtifactReader(written_out(std::move(widened->model), original.graph), original).read();
+  auto plain = with_moved_constants(written_out(std::move(widened->model), original.graph));
+  auto view = ArtifactReader(std::move(plain), original).read();
   if (!view || widened->units.empty()) return view;
   view->units_ = std::move(widened->units);
   for (ArtifactNode& node : view->nodes_) {
