@@ -55,8 +55,9 @@ Result<DType> read_code_type(std::string_view key, const json& value, const std:
 
 const std::vector<std::string> kActivationTypes{"int8",         "uint8",      "int16",           "uint16",
                                                 "float8e4m3fn", "float8e5m2", std::string(kNone)};
-const std::vector<std::string> kWeightTypes{"int8", "uint8", "int16",        "uint16",
-                                            "int4", "uint4", "float8e4m3fn", "float8e5m2"};
+const std::vector<std::string> kWeightTypes{"int8",  "uint8",        "int16",      "uint16",    "int4",
+                                            "uint4", "float8e4m3fn", "float8e5m2", "float4e2m1"};
+const std::vector<std::string> kScaleTypes{"float32", "float8e4m3fn", "float8e8m0"};
 
 Result<std::int64_t> read_block(const json& value) {
   if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > kMostInABlock) {
@@ -106,6 +107,7 @@ Status read_format(const json& value, Format& format) {
 Status read_key(const std::string& key, const json& value, Options& options) {
   if (key == "activation") return assign(read_code_type(key, value, kActivationTypes), options.activation);
   if (key == "weight") return assign(read_code_type(key, value, kWeightTypes), options.weight);
+  if (key == "scale_type") return assign(read_code_type(key, value, kScaleTypes), options.scale_type);
   if (key == "block_size") return assign(read_block(value), options.block);
   if (key == "dynamic") return assign(read_bool(key, value), options.dynamic);
   if (key == "symmetric") return assign(read_bool(key, value), options.symmetric);
@@ -139,18 +141,24 @@ Status read_key(const std::string& key, const json& value, Options& options) {
 
 }  // namespace
 
-bool Options::needs_opset_21() const {
-  const auto later = [](DType type) {
-    return core::is_real(type) || (core::is_integer(type) && core::element_size_bits(type) != 8);
+std::int64_t Options::needed_opset() const {
+  const auto of = [](DType type) -> std::int64_t {
+    if (type == DType::float4e2m1) return 23;
+    const bool later = core::is_real(type) || (core::is_integer(type) && core::element_size_bits(type) != 8);
+    return later ? 21 : 0;
   };
-  return block != 0 || later(activation) || later(weight);
+  const std::int64_t scales = scale_type == DType::float8e8m0 ? 24 : 0;
+  return std::max({std::int64_t{block != 0 ? 21 : 0}, of(activation), of(weight), scales});
 }
 
 std::string_view code_type_name(DType type) { return type == DType::undefined ? kNone : core::dtype_name(type); }
 
+std::string_view scale_type_name(DType type) { return type == DType::float32 ? "float32" : core::dtype_name(type); }
+
 const std::vector<std::string>& option_keys() {
-  static const std::vector<std::string> keys{"activation", "weight", "symmetric", "per_axis",   "method", "percentile",
-                                             "precision",  "cache",  "format",    "block_size", "dynamic"};
+  static const std::vector<std::string> keys{"activation", "weight",     "symmetric",  "per_axis",
+                                             "method",     "percentile", "precision",  "cache",
+                                             "format",     "block_size", "scale_type", "dynamic"};
   return keys;
 }
 
@@ -185,6 +193,12 @@ Result<Options> options_from_json(const std::string& text, const Options& base) 
   if (options.weights_only() && !parsed.contains("dynamic")) options.dynamic = false;
   if (!options.weights_only() && !parsed.contains("block_size")) options.block = 0;
   if (!options.weights_only() && options.block != 0) return bad(R"("block_size" goes with "activation": "none")");
+  if (!options.weights_only() && !parsed.contains("scale_type")) options.scale_type = DType::float32;
+  if (!options.weights_only() && options.scale_type != DType::float32)
+    return bad(R"("scale_type" goes with "activation": "none")");
+  // Nor have codes of floats, and scales that are rounded take no zero point into account.
+  if (options.weights_only() && (core::is_real(options.weight) || options.scale_type != DType::float32))
+    options.symmetric = true;
   if (options.weights_only() && options.dynamic) return bad(R"("dynamic" goes with a type of "activation")");
   return options;
 }
@@ -200,6 +214,7 @@ std::string options_to_json(const Options& options) {
   if (!options.cache.empty()) out["cache"] = options.cache;
   if (options.format != Format::qdq) out["format"] = core::word_of(options.format);
   if (options.block != 0) out["block_size"] = options.block;
+  if (options.scale_type != DType::float32) out["scale_type"] = scale_type_name(options.scale_type);
   if (options.dynamic) out["dynamic"] = true;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -210,6 +225,8 @@ std::string options_label(const Options& options) {
   if (options.activation != usual.activation) parts.emplace_back(code_type_name(options.activation));
   if (options.weight != usual.weight) parts.push_back(fmt::format("weight={}", code_type_name(options.weight)));
   if (options.block != 0) parts.push_back(fmt::format("block={}", options.block));
+  if (options.scale_type != usual.scale_type)
+    parts.push_back(fmt::format("scales={}", scale_type_name(options.scale_type)));
   if (options.dynamic) parts.emplace_back("dynamic");
   if (options.symmetric) parts.emplace_back("symmetric");
   if (!options.per_axis) parts.emplace_back("per_tensor");

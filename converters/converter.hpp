@@ -47,11 +47,15 @@ struct Options {
   Format format = Format::qdq;
   /// Of weights alone: this many neighbours along the summed axis of a matrix share a scale; 0: a whole channel does.
   std::int64_t block = 0;
+  /// Of weights alone: scales are rounded to this type. The codes of float8e4m3fn have one scale of their own (NVFP4);
+  /// float8e8m0 holds powers of two (MX).
+  core::DType scale_type = core::DType::float32;
   /// Each inference finds the range of what a product reads from that itself; nothing else is quantized but weights.
   bool dynamic = false;
 
-  /// Scales of blocks or codes of 4 or 16 bits, which DequantizeLinear has from opset 21 on.
-  [[nodiscard]] bool needs_opset_21() const;
+  /// The first opset whose DequantizeLinear takes it: 21 for blocks, 4 and 16 bits and float8, 23 for float4e2m1, 24
+  /// for scales of float8e8m0; 0 for what every one takes.
+  [[nodiscard]] std::int64_t needed_opset() const;
   [[nodiscard]] bool weights_only() const { return activation == core::DType::undefined; }
   /// Calibration gives the activations their parameters.
   [[nodiscard]] bool calibrates() const { return !weights_only() && !dynamic; }
@@ -64,6 +68,8 @@ struct Options {
 [[nodiscard]] core::Result<Options> options_from_json(const std::string& json, const Options& base = {});
 /// "int8"; "none" where nothing is quantized.
 [[nodiscard]] std::string_view code_type_name(core::DType type);
+/// "float32", which ONNX calls "float"; the other types by ONNX's names.
+[[nodiscard]] std::string_view scale_type_name(core::DType type);
 /// The keys that it knows.
 [[nodiscard]] const std::vector<std::string>& option_keys();
 [[nodiscard]] std::string options_to_json(const Options& options);
@@ -85,6 +91,7 @@ struct Supports {
   std::optional<std::vector<std::string>> method;
   std::optional<std::vector<std::string>> weight;
   std::optional<std::vector<std::int64_t>> block;
+  std::optional<std::vector<std::string>> scale_type;
   std::optional<std::vector<bool>> dynamic;
   std::vector<std::string> format = {"qdq"};
   std::optional<std::vector<std::string>> models;  ///< "float", "qdq": such as have QuantizeLinear or DequantizeLinear

@@ -235,7 +235,8 @@ Status assign(State& state) {
       const auto& options = state.options;
       state.codes[i].weight =
           Coded{stored_weight_params(*weight, plan.axis, plan.block, options.weight,
-                                     options.symmetric || (options.dynamic && options.weight == DType::int8)),
+                                     options.symmetric || (options.dynamic && options.weight == DType::int8),
+                                     options.scale_type),
                 {}};
       continue;
     }

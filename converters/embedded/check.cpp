@@ -36,7 +36,8 @@ Status check_weight_type(DType type, std::span<const DType> known) {
 }
 
 Status check_options(const converters::Options& options) {
-  constexpr std::array kAlone{DType::int8, DType::uint8, DType::int4, DType::uint4};
+  constexpr std::array kAlone{DType::int8,         DType::uint8,      DType::int4,      DType::uint4,
+                              DType::float8e4m3fn, DType::float8e5m2, DType::float4e2m1};
   constexpr std::array kBesideActivations{DType::int8, DType::int16, DType::int4};  // their zero point is 0
   constexpr std::array kBesideFloat8{DType::float8e4m3fn, DType::float8e5m2};
   constexpr std::array kDynamic{DType::int8, DType::uint8};
@@ -87,7 +88,7 @@ Status check_and_upgrade(State& state) {
   if (auto checked = check_nodes(state.original.graph); !checked) return checked;
   if (auto checked = check_inputs(state.original.graph); !checked) return checked;
   state.model = state.original;
-  return upgrade_opset(state.model, state.options.needs_opset_21() ? kBlockOpset : kPerAxisOpset);
+  return upgrade_opset(state.model, std::max(state.options.needed_opset(), std::int64_t{kPerAxisOpset}));
 }
 
 }  // namespace assay::embedded

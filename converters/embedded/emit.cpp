@@ -69,8 +69,20 @@ class Emitter {
     const core::Shape shape = params.block != 0 ? ScaleIndex(of, params.axis, params.block).shape()
                               : params.axis     ? core::Shape{count}
                                                 : core::Shape{};
-    return {initializer(tensor + "_scale", Tensor(DType::float32, shape, params.scale)),
-            initializer(tensor + "_zero_point", zero_points(params, shape))};
+    return {put_scales(tensor, params, shape), initializer(tensor + "_zero_point", zero_points(params, shape))};
+  }
+
+  /// Scales as they are stored: numbers of their type, or codes behind a DequantizeLinear of their own.
+  std::string put_scales(const std::string& tensor, const QuantParams& params, const core::Shape& shape) {
+    if (params.scale_type == DType::float32 || params.scale_type == DType::float8e8m0)
+      return initializer(tensor + "_scale", core::rounded_to_type(Tensor(params.scale_type, shape, params.scale)));
+    QuantParams own{params.scale_step, {0}, params.scale_type, {}};
+    const Tensor values(DType::float32, shape, params.scale);
+    const auto codes = initializer(tensor + "_scale_quantized", codes_of(values, own));
+    const auto step = initializer(tensor + "_scale_scale", Tensor::scalar(DType::float32, own.scale.front()));
+    auto target = names_.fresh(tensor + "_scale");
+    state_.artifact.graph.nodes.push_back(make_node("DequantizeLinear", tensor + "_scale", {codes, step}, target, own));
+    return target;
   }
 
   static Tensor zero_points(const QuantParams& params, const core::Shape& shape) {
@@ -83,6 +95,8 @@ class Emitter {
     Node node{names_.fresh(tensor + "_" + op), op, "", std::move(inputs), {output}, {}};
     if (params.axis) node.attributes["axis"] = *params.axis;
     if (params.block != 0) node.attributes["block_size"] = params.block;
+    if (params.scale_type == DType::float8e8m0)
+      node.attributes["output_dtype"] = static_cast<std::int64_t>(DType::float32);  // else it is the scale's
     return node;
   }
 

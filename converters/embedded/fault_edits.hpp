@@ -42,6 +42,10 @@ void swap_half_bytes(model::Model& artifact);
 void borrow_from_half_bytes(model::Model& artifact);
 void lose_sign_of_half_bytes(model::Model& artifact);
 void zero_long_blocks(model::Model& artifact);
+Status encode_by_unrounded_scales(State& state);
+Status take_powers_of_quotients(State& state);
+void lose_step_of_scales(model::Model& artifact);
+void read_powers_by_another_bias(model::Model& artifact);
 
 // Codes of 16 bits.
 Status give_softmax_steps_of_8_bits(State& state);

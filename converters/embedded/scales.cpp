@@ -83,8 +83,36 @@ std::vector<double> magnitudes_along(const Tensor& tensor, std::optional<std::in
   return largest;
 }
 
+namespace {
+
+/// The highest power of two that symmetric codes of `type` reach.
+double highest_power(DType type) {
+  return std::exp2(std::floor(std::log2(static_cast<double>(core::integer_limits(type).high - centre_of(type)))));
+}
+
+void round_scales(QuantParams& params, const std::vector<Range>& ranges, DType scale_type) {
+  params.scale_type = scale_type;
+  if (scale_type == DType::float8e8m0) {
+    params.scale_step = {1};
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const double magnitude = std::max(-ranges[i].low, ranges[i].high);
+      const double power = magnitude > 0 ? std::exp2(std::floor(std::log2(magnitude))) / highest_power(params.type) : 1;
+      params.scale[i] = core::round_to_type(power, scale_type);
+    }
+  } else if (scale_type != DType::float32) {
+    const auto last = static_cast<double>(core::integer_limits(scale_type).high);
+    const double step = to_float32(std::ranges::max(params.scale) / last);
+    params.scale_step = {step};
+    const double least = 2 * core::half_gap(0, scale_type);
+    for (double& scale : params.scale)
+      scale = to_float32(std::max(core::nearest_code(to_float32(scale / step), scale_type), least) * step);
+  }
+}
+
+}  // namespace
+
 QuantParams stored_weight_params(const Tensor& weight, std::optional<std::int64_t> axis, std::int64_t block, DType type,
-                                 bool symmetric) {
+                                 bool symmetric, DType scale_type) {
   const ScaleIndex scales(weight.shape(), axis, block);
   std::vector<Range> ranges(scales.count());
   const auto values = weight.reals();
@@ -101,6 +129,7 @@ QuantParams stored_weight_params(const Tensor& weight, std::optional<std::int64_
     params.scale.push_back(one.scale.front());
     params.zero_point.push_back(one.zero_point.front());
   }
+  round_scales(params, ranges, scale_type);
   return params;
 }
 
@@ -122,8 +151,17 @@ Tensor coded(std::vector<double> numbers, const Tensor& like) {
 }
 
 std::optional<QuantParams> declared_params(const model::Graph& graph, const model::Node& node) {
+  std::optional<Tensor> made;  // scales that are codes themselves
   const auto* scale = graph.initializer(node.input(1));
   const auto* zero = graph.initializer(node.input(2));
+  const auto maker = scale != nullptr ? graph.nodes.end() : std::ranges::find_if(graph.nodes, [&](const auto& each) {
+    return each.op_type == "DequantizeLinear" && each.outputs[0] == node.input(1);
+  });
+  if (maker != graph.nodes.end()) {
+    const auto* codes = graph.initializer(maker->input(0));
+    const auto params = codes == nullptr ? std::nullopt : declared_params(graph, *maker);
+    if (params) scale = &made.emplace(values_of(*codes, *params));
+  }
   if (scale == nullptr || (zero == nullptr && !node.input(2).empty())) return std::nullopt;
   QuantParams params;
   params.scale = scale->to_reals();
@@ -171,8 +209,9 @@ model::Model with_plain_weights(model::Model artifact) {
   std::erase_if(graph.nodes, [&](const model::Node& node) {
     const auto* codes = node.op_type == "DequantizeLinear" ? graph.initializer(node.input(0)) : nullptr;
     const auto params = codes == nullptr ? std::nullopt : declared_params(graph, node);
-    if (!params || (params->block == 0 && core::element_size_bits(params->type) >= 8)) return false;
-    if (params->block == 0) {  // codes of 4 bits are codes of 8 bits too
+    if (!params) return false;
+    if (params->block == 0 && graph.initializer(node.input(1)) != nullptr) {
+      if (core::element_size_bits(params->type) >= 8) return false;
       widened.insert(node.inputs[0]);
       if (!node.input(2).empty()) widened.insert(node.inputs[2]);
       return false;
@@ -181,9 +220,9 @@ model::Model with_plain_weights(model::Model artifact) {
     return true;
   });
   for (const auto& name : widened) {
-    const Tensor& codes = *graph.initializer(name);
-    const DType type = codes.type() == DType::int4 ? DType::int8 : DType::uint8;
-    graph.initializers[name] = std::make_shared<const Tensor>(Tensor(type, codes.shape(), codes.to_integers()));
+    Tensor codes = *graph.initializer(name);  // codes of 4 bits are codes of 8 bits too
+    const DType type = codes.is_real() ? DType::float8e4m3fn : codes.type() == DType::int4 ? DType::int8 : DType::uint8;
+    graph.initializers[name] = std::make_shared<const Tensor>(std::move(codes).relabeled(type));
   }
   return artifact;
 }

@@ -55,9 +55,15 @@ class ScaleIndex {
   core::Shape shape_;
 };
 
-/// Parameters of a weight that alone is quantized: activation_params of each channel or block.
+/// Parameters of a weight that alone is quantized: activation_params of each channel or block, with scales of
+/// `scale_type`.
+///
+/// Formula  float8e4m3fn: step = largest scale / 448, each scale = step times the nearest code that isn't 0.
+///          float8e8m0: 2^(floor(log2 max|w|) - e), where 2^e is the highest power of two among the codes, as OCP's
+///          "Microscaling Formats" (1.0, 6.3) has it: the largest weights may lie beyond the last code.
 [[nodiscard]] QuantParams stored_weight_params(const Tensor& weight, std::optional<std::int64_t> axis,
-                                               std::int64_t block, DType type, bool symmetric);
+                                               std::int64_t block, DType type, bool symmetric,
+                                               DType scale_type = DType::float32);
 
 /// Code of `value`: saturate(round_half_even(value / scale) + zero_point).
 [[nodiscard]] std::int64_t code_of(double value, double scale, std::int64_t zero_point, DType type);
@@ -74,7 +80,8 @@ class ScaleIndex {
 [[nodiscard]] Tensor codes_of(const Tensor& values, const QuantParams& params);
 /// What the codes stand for, in float32.
 [[nodiscard]] Tensor values_of(const Tensor& codes, const QuantParams& params);
-/// The artifact as the engine takes it, which has neither blocks nor codes of 4 bits: such constants as their values.
+/// The artifact as the engine takes it, which has neither blocks nor codes of 4 bits nor scales in codes: such
+/// constants as their values.
 [[nodiscard]] model::Model with_plain_weights(model::Model artifact);
 
 }  // namespace assay::embedded

@@ -212,8 +212,9 @@ Status upgrade_opset(Model& model, std::int64_t target) {
   }
   model.graph.nodes = std::move(nodes);
   model.opsets[""] = target;
-  // The first IR versions that know opset 13 and opset 21.
-  model.ir_version = std::max<std::int64_t>(model.ir_version, target < kBlockOpset ? 7 : 10);
+  // The first IR versions that know opset 13, opset 21, and each from 23 on.
+  model.ir_version =
+      std::max<std::int64_t>(model.ir_version, target < kBlockOpset ? 7 : 10 + std::max<std::int64_t>(target - 22, 0));
   return core::success();
 }
 

@@ -63,7 +63,8 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
       read(object, "format", supports.format), read_choice_list(object, "weight", supports.weight),
       read_choice_list(object, "block_size", supports.block), read_choice_list(object, "dynamic", supports.dynamic),
-      read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
+      read_choice_list(object, "scale_type", supports.scale_type), read_choice_list(object, "models", supports.models),
+      read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
       read(object, "artifact", supports.artifact), read(object, "reports", supports.reports),
       read(object, "trace", supports.trace), read(object, "optimizers", supports.optimizers));

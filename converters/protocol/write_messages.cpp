@@ -125,6 +125,7 @@ std::string write_description(std::int64_t id, const Description& description) {
   put(supports, "method", can.method);
   put(supports, "weight", can.weight);
   put(supports, "block_size", can.block);
+  put(supports, "scale_type", can.scale_type);
   put(supports, "dynamic", can.dynamic);
   if (can.format != Supports().format) supports["format"] = can.format;
   put(supports, "models", can.models);

@@ -261,6 +261,7 @@ ordered_json params_json(const core::QuantParams& params) {
                     {"type", core::dtype_name(params.type)},
                     {"axis", params.axis ? ordered_json(*params.axis) : ordered_json(nullptr)}};
   if (params.block != 0) json["block_size"] = params.block;
+  if (params.scale_type != core::DType::float32) json["scale_type"] = core::dtype_name(params.scale_type);
   return json;
 }
 

@@ -61,7 +61,9 @@ bool is_integer(DType type) {
   return row != nullptr && !row->real && row->size_bits != 0;
 }
 
-bool is_code_type(DType type) { return is_integer(type) || type == DType::float8e4m3fn || type == DType::float8e5m2; }
+bool is_code_type(DType type) {
+  return is_integer(type) || type == DType::float8e4m3fn || type == DType::float8e5m2 || type == DType::float4e2m1;
+}
 
 std::string_view dtype_name(DType type) {
   const DTypeRow* row = find_row(type);
@@ -107,6 +109,8 @@ IntegerLimits integer_limits(DType type) {
       return {0, std::numeric_limits<std::uint32_t>::max()};
     case DType::boolean:
       return {0, 1};
+    case DType::float4e2m1:
+      return {-6, 6};
     case DType::uint4:
       return {0, 15};
     case DType::int4:

@@ -41,7 +41,8 @@ enum class DType : std::uint8_t {
 /// True for the integer types and boolean: values are stored as int64.
 [[nodiscard]] bool is_integer(DType type);
 
-/// True for the types that QuantizeLinear makes: the integer ones, and float8e4m3fn and float8e5m2, which hold numbers.
+/// True for the types that QuantizeLinear makes: the integer ones, and float8e4m3fn, float8e5m2 and float4e2m1, which
+/// hold numbers.
 [[nodiscard]] bool is_code_type(DType type);
 
 /// ONNX's lower-case name ("float", "int8", "bool", …).
@@ -54,7 +55,7 @@ enum class DType : std::uint8_t {
 [[nodiscard]] std::size_t element_size_bits(DType type);
 
 /// Smallest and largest value of an integer type (uint64 is cut at int64's largest), and the finite ends of
-/// float8e4m3fn and float8e5m2, which are integers too: between these lie the codes of a quantizer.
+/// float8e4m3fn, float8e5m2 and float4e2m1, which are integers too: between these lie the codes of a quantizer.
 struct IntegerLimits {
   std::int64_t low = 0;
   std::int64_t high = 0;

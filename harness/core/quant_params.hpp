@@ -19,6 +19,9 @@ struct QuantParams {
   std::optional<std::int64_t> axis;
   std::int64_t block = 0;  ///< elements along `axis` that share a scale; 0: each index has its own
   double unit = 0;         ///< unit roundoff of scales, and of what is rounded with them, of 16 bits; 0: float32
+  /// What the scales were rounded to where they are codes themselves: float8e4m3fn, say, or powers of two (float8e8m0).
+  DType scale_type = DType::float32;
+  std::vector<double> scale_step = {};  ///< of such codes: what a one of them stands for, for each scale or for all
 
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 };

@@ -91,6 +91,7 @@ ordered_json params_json(const core::QuantParams& params) {
   ordered_json json{{"type", core::dtype_name(params.type)},
                     {"axis", params.axis ? ordered_json(*params.axis) : ordered_json(nullptr)}};
   if (params.block != 0) json["block_size"] = params.block;
+  if (params.scale_type != core::DType::float32) json["scale_type"] = core::dtype_name(params.scale_type);
   json["scale"] = ordered_json::array();
   for (std::size_t i = 0; i < count; ++i) {
     // JSON has no infinities.

@@ -14,7 +14,7 @@ void fields(Bytes& bytes, results::JobKey& key) {
 }
 template <typename Bytes>
 void fields(Bytes& bytes, core::QuantParams& params) {
-  bytes(params.scale, params.zero_point, params.type, params.axis, params.block);
+  bytes(params.scale, params.zero_point, params.type, params.axis, params.block, params.scale_type, params.scale_step);
 }
 template <typename Bytes>
 void fields(Bytes& bytes, results::MetricRow& row) {

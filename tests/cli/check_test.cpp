@@ -45,6 +45,16 @@ TEST_F(Check, JudgesTheEmbeddedArtifactAsWell) {
   EXPECT_THAT(call.json()["results"][0]["made_by"].get<std::string>(), HasSubstr("judged "));
 }
 
+TEST_F(Check, JudgesTwoLevelsOfScalesBehindATranspose) {
+  const auto file = [](const char* name) { return (test::test_data() / "nvfp4" / name).string(); };
+  const Call right = run({"check", file("float.onnx"), "--artifact", file("modelopt.onnx"), "--json"});
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_EQ(right.json()["results"][0]["verdict"], "pass");
+  const Call wrong = run({"check", file("float.onnx"), "--artifact", file("unrounded.onnx"), "--json"});
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_EQ(wrong.json()["results"][0]["facet"], "weight");
+}
+
 TEST_F(Check, NamesWhoseArtifactItJudges) {
   const std::string model = data("concat_ranges.onnx");
   const std::string calibration = data("concat_ranges.calibration.npz");

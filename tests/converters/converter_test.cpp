@@ -53,14 +53,28 @@ TEST(OptionsFromJson, AnUnknownValueListsTheChoices) {
   }
 }
 
-TEST(OptionsFromJson, CodesOfOtherSizesNeedOpset21) {
-  for (const char* json :
-       {R"({"activation":"int16"})", R"({"weight":"int4"})", R"({"activation":"none","block_size":32})"}) {
+TEST(OptionsFromJson, CodesOfOtherSizesNeedLaterOpsets) {
+  const std::initializer_list<std::pair<const char*, std::int64_t>> cases{
+      {R"({"activation":"none","weight":"uint8"})", 0},
+      {R"({"activation":"int16"})", 21},
+      {R"({"weight":"int4"})", 21},
+      {R"({"activation":"none","block_size":32})", 21},
+      {R"({"activation":"none","weight":"float4e2m1"})", 23},
+      {R"({"activation":"none","weight":"int4","scale_type":"float8e4m3fn"})", 21},
+      {R"({"activation":"none","weight":"float4e2m1","scale_type":"float8e8m0"})", 24}};
+  for (const auto& [json, opset] : cases) {
     const auto options = options_from_json(json);
     ASSERT_TRUE(options) << json;
-    EXPECT_TRUE(options->needs_opset_21()) << json;
+    EXPECT_EQ(options->needed_opset(), opset) << json;
+    EXPECT_EQ(*options_from_json(options_to_json(*options)), *options) << json;
   }
-  EXPECT_FALSE(options_from_json(R"({"activation":"none","weight":"uint8"})")->needs_opset_21());
+}
+
+TEST(OptionsFromJson, ScalesInCodesGoWithWeightsAlone) {
+  const auto refused = options_from_json(R"({"scale_type":"float8e8m0"})");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("goes with"));
+  EXPECT_FALSE(options_from_json(R"({"activation":"none","scale_type":"int8"})"));
 }
 
 TEST(OptionsFromJson, BlocksGoWithWeightsAlone) {

@@ -64,6 +64,19 @@ TEST(StoredWeightParams, FourBitsHaveSevenStepsOnEachSideOrFifteenInAll) {
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_NEAR(back.as_real(i), weight.as_real(i), whole.scale[0] / 2 + 1e-6);
 }
 
+TEST(StoredWeightParams, ScalesAreRoundedToTheirType) {
+  const Tensor weight = floats({6, 1}, {-0.75, 0.375, 0.8125, -0.125, 1e-7, 0});
+  const auto powers = stored_weight_params(weight, 0, 2, DType::float4e2m1, true, DType::float8e8m0);
+  EXPECT_EQ(powers.scale[0], 0.125);  // 2^floor(log2 0.75) / 4
+  EXPECT_EQ(powers.scale[1], 0.125);
+  const auto codes = stored_weight_params(weight, 0, 2, DType::float4e2m1, true, DType::float8e4m3fn);
+  const double step = rounded32(rounded32(0.8125 / 6) / 448);
+  EXPECT_EQ(codes.scale_step, std::vector<double>{step});
+  EXPECT_EQ(codes.scale, (std::vector<double>{rounded32(416 * step), rounded32(448 * step), rounded32(0x1p-9 * step)}))
+      << "413.5 is nearest to 416, and the least code stands for what would be 0";
+  EXPECT_EQ(codes_of(weight, codes).to_reals(), (std::vector<double>{-6, 3, 6, -1, 0, 0}));
+}
+
 TEST(ActivationParams, ARangeWithoutExtentGetsAUsableScale) {
   for (const double tiny : {0.0, 1e-40, -1e-42}) {
     const auto params = activation_params({std::min(tiny, 0.0), std::max(tiny, 0.0)}, DType::int8, false);

@@ -27,12 +27,10 @@ struct GainAndShift {
   std::vector<double> gain, shift;
 };
 /// Of a BatchNormalization; nothing where its numbers aren't constant, real and as many of each.
-[[nodiscard]] std::optional<GainAndShift> read_batch_normalization(
-    const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
+[[nodiscard]] std::optional<GainAndShift> read_batch_normalization(const model::Node& node, const Constants& constants);
 
 /// Nothing for operators without weight rules, and where neither operand is constant.
-[[nodiscard]] std::optional<WeightSlots> weight_slots(
-    const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
+[[nodiscard]] std::optional<WeightSlots> weight_slots(const model::Node& node, const Constants& constants);
 
 /// Parameters that the original model, where it is quantized already, gives its activations: they are to be kept, not
 /// derived. By tensor; empty for a float model.
@@ -84,7 +82,7 @@ class Alignment {
   const ArtifactView* artifact;
   model::Wiring wiring;               ///< the original's
   std::vector<Operation> operations;  ///< in the original's order
-  std::map<std::string, core::TensorPtr, std::less<>> constants;
+  Constants constants;
   GivenParams given;
 
   /// The artifact's node for node `index` of the original; null where it was folded, fused or renamed, and without an

@@ -215,7 +215,7 @@ class LinearReader {
 
   const LayerContext& context_;
   const Graph& original_;
-  const std::map<std::string, core::TensorPtr, std::less<>>& constants_;
+  const Constants& constants_;
   const model::Wiring& wiring_;
   const ArtifactNode& made_;
   const Node& artifact_node_;

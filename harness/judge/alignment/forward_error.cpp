@@ -208,7 +208,7 @@ class ErrorPass {
 
   const model::Graph& graph_;
   RangeTable& ranges_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  Constants constants_;
 };
 
 }  // namespace

@@ -148,6 +148,12 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
   QuantParams params;
   params.scale = scale->to_reals();
   params.unit = half_unit(scale->type());
+  if (scale->type() == core::DType::float8e8m0) params.scale_type = scale->type();
+  if (const auto coded = constants.coded_scales.find(scale_name); coded != constants.coded_scales.end()) {
+    params.scale_type = coded->second.type;
+    params.scale_step = coded->second.scale;
+    if (params.scale_step.size() != params.scale.size()) params.scale_step = {std::ranges::max(params.scale_step)};
+  }
   params.type = fallback_type;
   params.zero_point.assign(params.scale.size(), 0);
   if (!zero_point_name.empty()) {
@@ -189,10 +195,28 @@ TensorPtr folded_constant(const Node& node, const Constants& constants) {
   return outputs ? std::make_shared<const Tensor>(std::move(outputs->front())) : nullptr;
 }
 
+/// A DequantizeLinear of constant codes whose values are scales: notes both.
+void take_coded_scales(const Node& node, Constants& constants) {
+  const TensorPtr codes = find_constant(constants, node.input(0));
+  const auto params =
+      codes == nullptr ? core::Result<QuantParams>(broken_node(node, "")) : read_quant_params(node, constants);
+  auto values = params ? dequantize_tensor(*codes, *params) : std::nullopt;
+  if (!values) return;
+  constants[node.outputs.front()] = std::make_shared<const Tensor>(core::rounded_to_type(*std::move(values)));
+  constants.coded_scales[node.outputs.front()] = *params;
+}
+
 Constants constants_of(const Graph& graph) {
   Constants constants;
   for (const auto& [name, tensor] : graph.initializers) constants[name] = tensor;
+  std::set<std::string_view> scales;
+  for (const Node& node : graph.nodes)
+    if (node.op_type == "DequantizeLinear" || node.op_type == "QuantizeLinear") scales.insert(node.input(1));
   for (const Node& node : graph.nodes) {
+    if (node.op_type == "DequantizeLinear" && !node.outputs.empty() && scales.contains(node.outputs.front())) {
+      take_coded_scales(node, constants);
+      continue;
+    }
     if (node.outputs.empty() || !node.domain.empty()) continue;
     TensorPtr value;
     if (node.op_type == "Constant") value = constant_value(node);

@@ -6,8 +6,6 @@
 
 namespace assay::judge {
 
-using Constants = std::map<std::string, core::TensorPtr, std::less<>>;
-
 /// An invalid_model error about `node`.
 [[nodiscard]] core::Error broken_node(const model::Node& node, std::string message);
 

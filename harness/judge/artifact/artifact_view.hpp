@@ -18,6 +18,13 @@
 
 namespace assay::judge {
 
+/// The constants of a graph by name.
+struct Constants : std::map<std::string, core::TensorPtr, std::less<>> {
+  using map::map;
+  /// Of scales that a DequantizeLinear makes of constant codes: how these are coded.
+  std::map<std::string, core::QuantParams, std::less<>> coded_scales;
+};
+
 /// One data input of an operator of the artifact: a weight, an activation, a bias.
 struct Operand {
   std::string name;      ///< tensor the operator reads in the artifact
@@ -104,7 +111,7 @@ class ArtifactView {
   std::shared_ptr<const model::Model> artifact_;
   std::vector<ArtifactNode> nodes_;
   std::vector<Quantizer> quantizers_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  Constants constants_;
   std::map<std::string, std::string, std::less<>> originals_;
   std::map<std::size_t, std::size_t> by_original_, by_index_;
   std::map<std::string, double, std::less<>> units_;  ///< of tensors of 16 bits
@@ -120,8 +127,7 @@ class ArtifactView {
 /// Parameters of a QuantizeLinear or DequantizeLinear node. A one-element scale is per-tensor.
 /// Errors   invalid_model, naming `node`, where they aren't constant or their shapes break ONNX's rule; a shape of
 /// blocks is held against a constant's only.
-[[nodiscard]] core::Result<core::QuantParams> read_quant_params(
-    const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
+[[nodiscard]] core::Result<core::QuantParams> read_quant_params(const model::Node& node, const Constants& constants);
 
 /// Which of the parameters' channels, that is scales, an element belongs to: 0 throughout where they are per-tensor. In
 /// blocks each block is a channel.
@@ -167,7 +173,7 @@ class ChannelIndex {
 [[nodiscard]] core::TensorPtr constant_value(const Operand& operand);
 
 /// A constant of any graph by tensor name: initializer, Constant node, through Identity and Cast.
-[[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);
+[[nodiscard]] Constants constants_of(const model::Graph& graph);
 /// Tensors that depend on a graph input.
 [[nodiscard]] std::set<std::string> varying_tensors(const model::Graph& graph);
 

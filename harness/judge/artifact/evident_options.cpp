@@ -31,6 +31,7 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   bool per_axis = false;
   bool centred = true;
   std::int64_t block = 0;
+  auto scale_type = core::DType::float32;
   const auto& graph = view->artifact().graph;
   const model::Wiring wiring(graph);
   options.dynamic = !any && std::ranges::any_of(graph.nodes, [&](const model::Node& node) {
@@ -43,6 +44,7 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
       options.weight = input.params->type;
       per_axis = per_axis || input.params->axis.has_value();
       block = std::max(block, input.params->block);
+      scale_type = input.params->scale_type;
       centred = centred && std::ranges::all_of(input.params->zero_point, [&](std::int64_t zero_point) {
                   return is_centre(zero_point, input.params->type);
                 });
@@ -53,9 +55,11 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   if (options.dynamic) {
     options.activation = core::DType::uint8;
     options.symmetric = false;
-  } else if (!any && (block != 0 || options.weight == core::DType::int4 || options.weight == core::DType::uint4)) {
+  } else if (!any &&
+             (block != 0 || core::element_size_bits(options.weight) == 4 || scale_type != core::DType::float32)) {
     options.activation = core::DType::undefined;
     options.block = block;
+    options.scale_type = scale_type;
     options.symmetric = centred;
   }
   return options;

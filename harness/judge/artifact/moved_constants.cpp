@@ -1,6 +1,7 @@
 #include "harness/judge/artifact/moved_constants.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -35,13 +36,19 @@ class Mover {
     for (const auto& [name, tensor] : graph_.initializers) taken_.insert(name);
   }
 
-  model::Model write() {
+  /// Each constant by the first node that moves it; nothing where none is.
+  std::optional<model::Model> write() {
+    bool any = false;
     result_.graph.nodes.clear();
     for (const Node& node : graph_.nodes) {
       const Node* dequantize = may_move(node) ? maker(node.input(0)) : nullptr;
-      if (dequantize == nullptr || !is_dequantize(*dequantize) || !write_moved(*dequantize, node))
+      if (dequantize != nullptr && is_dequantize(*dequantize) && write_moved(*dequantize, node)) {
+        any = true;
+      } else {
         result_.graph.nodes.push_back(node);
+      }
     }
+    if (!any) return std::nullopt;
     drop_bypassed();
     return std::move(result_);
   }
@@ -59,25 +66,42 @@ class Mover {
     return quantizes && find_constant(constants_, node->input(0)) != nullptr ? node : nullptr;
   }
 
+  /// Where the axis of the quantizer's scales lies after the move; nothing where its indices are neighbours no more.
+  static std::optional<std::int64_t> moved_axis(const Node& quantizer, const Node& move, const core::Shape& from,
+                                                const core::Shape& to) {
+    const auto rank = static_cast<std::int64_t>(from.size());
+    std::int64_t axis = quantizer.int_or("axis", 1);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+    if (move.op_type == "Transpose") {
+      std::vector<std::int64_t> order = move.ints_or("perm");
+      if (order.empty()) return rank - 1 - axis;
+      const auto found = std::ranges::find(order, axis);
+      return found == order.end() ? std::nullopt : std::optional(found - order.begin());
+    }
+    // Blocks would have to be reshaped alike.
+    if (quantizer.int_or("block_size", 0) != 0) return std::nullopt;
+    const auto before = [](const core::Shape& shape, std::int64_t index) {
+      return std::accumulate(shape.begin(), shape.begin() + index, std::int64_t{1}, std::multiplies<>());
+    };
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(to.size()); ++i) {
+      const bool same = to[static_cast<std::size_t>(i)] == from[static_cast<std::size_t>(axis)];
+      if (same && before(to, i) == before(from, axis)) return i;
+    }
+    return std::nullopt;
+  }
+
   bool write_moved(const Node& dequantize, const Node& move) {
     const Node* quantize = quantizer_of_constant(dequantize.input(0));
     const TensorPtr codes = find_constant(constants_, quantize != nullptr ? quantize->input(0) : dequantize.input(0));
     const TensorPtr scale = find_constant(constants_, dequantize.input(1));
     if (codes == nullptr || scale == nullptr) return false;
-    const bool permutes = move.op_type == "Transpose";
-    if (!permutes && scale->size() != 1) return false;
-    const std::int64_t rank = codes->rank();
-    std::vector<std::int64_t> order = move.ints_or("perm");
-    if (permutes && order.empty()) {
-      order.resize(codes->shape().size());
-      std::iota(order.rbegin(), order.rend(), 0);
-    }
+    const auto moved_codes = move_constant(*codes, move);
+    if (!moved_codes) return false;
     std::optional<std::int64_t> axis;
     if (scale->size() > 1) {
-      const std::int64_t own = dequantize.int_or("axis", 1);
-      const auto found = std::ranges::find(order, own < 0 ? own + rank : own);
-      if (found == order.end()) return false;
-      axis = found - order.begin();
+      axis = moved_axis(dequantize, move, codes->shape(), moved_codes->shape());
+      if (!axis) return false;
     }
     auto moved = moved_constant(quantize != nullptr ? quantize->input(0) : dequantize.input(0), move);
     if (!moved) return false;
@@ -95,9 +119,7 @@ class Mover {
     Node made = quantizer;
     made.inputs[0] = from;
     made.outputs = {to};
-    if (to != move.outputs.front()) made.name = fresh(quantizer.name + "_moved");
-    if (to == move.outputs.front() && wiring_.consumers(quantizer.outputs.front()).size() > 1)
-      made.name = fresh(quantizer.name + "_moved");
+    if (wiring_.consumers(quantizer.outputs.front()).size() > 1) made.name = fresh(quantizer.name + "_moved");
     if (axis) made.attributes["axis"] = *axis;
     const TensorPtr scale = find_constant(constants_, quantizer.input(1));
     for (std::size_t i = 1; i < made.inputs.size() && scale->rank() > 1; ++i) {
@@ -109,6 +131,17 @@ class Mover {
     bypassed_.insert(quantizer.outputs.front());
     result_.graph.nodes.push_back(std::move(made));
     return true;
+  }
+
+  [[nodiscard]] std::optional<Tensor> move_constant(const Tensor& value, const Node& move) const {
+    std::vector<const Tensor*> inputs{&value};
+    for (std::size_t i = 1; i < move.inputs.size(); ++i) {
+      const TensorPtr other = find_constant(constants_, move.inputs[i]);
+      if (other == nullptr && !move.inputs[i].empty()) return std::nullopt;
+      inputs.push_back(other.get());
+    }
+    auto outputs = reference::execute_node(move, result_.opset(), inputs);
+    return outputs ? std::optional(std::move(outputs->front())) : std::nullopt;
   }
 
   /// The constant `name` moved; one that is made of codes with one scale is made of the moved codes.
@@ -126,16 +159,10 @@ class Mover {
     }
     const TensorPtr value = find_constant(constants_, name);
     if (value == nullptr) return std::nullopt;
-    std::vector<const Tensor*> inputs{value.get()};
-    for (std::size_t i = 1; i < move.inputs.size(); ++i) {
-      const TensorPtr other = find_constant(constants_, move.inputs[i]);
-      if (other == nullptr && !move.inputs[i].empty()) return std::nullopt;
-      inputs.push_back(other.get());
-    }
-    auto outputs = reference::execute_node(move, result_.opset(), inputs);
-    if (!outputs) return std::nullopt;
+    auto result = move_constant(*value, move);
+    if (!result) return std::nullopt;
     const auto target = fresh(std::string(name) + "_moved");
-    result_.graph.initializers[target] = std::make_shared<const Tensor>(std::move(outputs->front()));
+    result_.graph.initializers[target] = std::make_shared<const Tensor>(*std::move(result));
     return target;
   }
 
@@ -167,21 +194,11 @@ class Mover {
   std::set<std::string, std::less<>> taken_, bypassed_;
 };
 
-/// A node that moves reads what a DequantizeLinear makes.
-bool moves_values_of_codes(const model::Graph& graph) {
-  std::set<std::string_view> made;
-  for (const Node& node : graph.nodes) {
-    if (is_dequantize(node) && !node.outputs.empty()) made.insert(node.outputs.front());
-    if (may_move(node) && made.contains(node.input(0))) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::shared_ptr<const model::Model> with_moved_constants(std::shared_ptr<const model::Model> artifact) {
-  if (!moves_values_of_codes(artifact->graph)) return artifact;
-  return std::make_shared<const model::Model>(Mover(*artifact).write());
+  while (auto moved = Mover(*artifact).write()) artifact = std::make_shared<const model::Model>(*std::move(moved));
+  return artifact;
 }
 
 }  // namespace assay::judge

@@ -89,7 +89,7 @@ class CompletenessAudit {
   const LayerContext& context_;
   const model::Graph& graph_;
   model::Wiring wiring_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  Constants constants_;
   std::set<std::string> listed_, seen_;
   std::vector<Finding> findings_;
 };

@@ -290,7 +290,7 @@ class ReportedWeightAudit {
   const LayerContext& context_;
   const model::Graph& graph_;
   model::Wiring wiring_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  Constants constants_;
   const Alignment& model_;
   WeightPolicy policy_;
   std::map<std::string, std::size_t> named_;  ///< how many nodes have each name

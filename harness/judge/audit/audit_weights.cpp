@@ -239,6 +239,9 @@ class WeightAudit {
     one.scale = {params.scale[channel]};
     one.zero_point = {params.zero_point[channel]};
     one.unit = params.unit;
+    one.scale_type = params.scale_type;
+    if (!params.scale_step.empty())
+      one.scale_step = {params.scale_step[channel < params.scale_step.size() ? channel : 0]};
     const converters::Options& options = context_.evidence.options;
     const bool mirrored = high > -low;
     if (policy.signed_scales && options.symmetric && high != -low && mirrored != (one.scale.front() < 0)) {

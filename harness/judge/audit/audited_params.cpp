@@ -251,8 +251,11 @@ std::optional<ParamFault> check_scale(const QuantParams& params, const AllowedRa
   span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
   if (policy.power_of_two) {
     // Which neighbour a converter takes isn't stated: either is a power of two next to an allowed scale.
-    span = {std::exp2(std::floor(std::log2(std::max(span.low - tolerance, kLeastScale)))),
+    span = {power_below(std::max(span.low - tolerance, kLeastScale)),
             std::exp2(std::ceil(std::log2(span.high + tolerance)))};
+  } else if (params.scale_type != DType::float32) {
+    span = {stored_scales(params, std::max(span.low - tolerance, kLeastScale), steps, 0).least,
+            stored_scales(params, span.high + tolerance, steps, 0).most};
   }
   const double distance = std::max({0.0, span.low - scale, scale - span.high});
   if (margin != nullptr) {

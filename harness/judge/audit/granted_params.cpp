@@ -135,14 +135,9 @@ QuantParams turned_to(QuantParams params, const Node& made, const Node& node, st
 
 QuantParams declared_of(QuantParams params, const Node& made, const Node& node, std::size_t index,
                         const core::Shape& shape) {
-  for (double& scale : params.scale) scale *= std::fabs(alpha_of(made));
+  for (auto* each : {&params.scale, &params.scale_step})
+    for (double& scale : *each) scale *= std::fabs(alpha_of(made));
   return turned_to(std::move(params), made, node, index, shape);
-}
-
-QuantParams as_stored(QuantParams granted, const converters::Policy& policy) {
-  if (policy.power_of_two) return granted;
-  for (double& scale : granted.scale) scale = static_cast<double>(static_cast<float>(scale / kScaleRounding));
-  return granted;
 }
 
 CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
@@ -237,6 +232,7 @@ QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weig
   const converters::Options& options = context_.evidence.options;
   QuantParams layout;
   layout.type = options.weight;
+  layout.scale_type = options.scale_type;
   if (axis < 0) return layout;
   const Node& node = context_.evidence.model->graph.nodes[original];
   layout.block = block_asked(options, node.op_type, weight.rank());
@@ -249,12 +245,26 @@ QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weig
 
 QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& weight, std::int64_t axis,
                                          const QuantParams* declared, const Tensor* bias, double input_scale) const {
+  return weight_params_of(&StoredScales::most, original, weight, axis, declared, bias, input_scale);
+}
+
+QuantParams GrantedParams::usual_weight_params(std::size_t original, const Tensor& weight, std::int64_t axis,
+                                               const Tensor* bias, double input_scale) const {
+  QuantParams params = weight_params_of(&StoredScales::usual, original, weight, axis, nullptr, bias, input_scale);
+  if (context_.evidence.converter.policy.power_of_two || params.scale_type != DType::float32) return params;
+  for (double& scale : params.scale) scale = static_cast<double>(static_cast<float>(scale / kScaleRounding));
+  return params;
+}
+
+QuantParams GrantedParams::weight_params_of(Stored stored, std::size_t original, const Tensor& weight,
+                                            std::int64_t axis, const QuantParams* declared, const Tensor* bias,
+                                            double input_scale) const {
   const converters::Options& options = context_.evidence.options;
   const converters::Policy& policy = weight_policy_.of(original);
   QuantParams params = asked_layout(original, weight, axis);
   if (declared != nullptr) {
     const bool along_axis = declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
-    params = {{}, {}, declared->type, {}, declared->block, declared->unit};
+    params = {{}, {}, declared->type, {}, declared->block, declared->unit, declared->scale_type, declared->scale_step};
     if (along_axis || declared->block != 0) params.axis = declared->axis;
   }
   const ChannelIndex index = ChannelIndex::of_layout(weight.shape(), params);
@@ -283,13 +293,24 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
   const auto steps = static_cast<double>(limits.high - limits.low);
   params.scale.resize(channels);
   params.zero_point.assign(channels, centre_of(params.type));
+  const double half_steps = symmetric_steps(params.type, policy);
+  const auto audited_of = [&](std::size_t c) {
+    return is_asymmetric ? (high[c] - low[c]) / steps : symmetric_scale(low[c], high[c], half_steps, policy);
+  };
+  if (declared == nullptr && params.scale_type != DType::float32 && params.scale_type != DType::float8e8m0) {
+    double largest = 0;
+    for (std::size_t c = 0; c < channels; ++c) largest = std::max(largest, audited_of(c));
+    const auto last = static_cast<double>(core::integer_limits(params.scale_type).high);
+    params.scale_step = {static_cast<double>(static_cast<float>(largest / last))};
+  }
   for (std::size_t c = 0; c < channels; ++c) {
-    const double audited = is_asymmetric
-                               ? (high[c] - low[c]) / steps
-                               : symmetric_scale(low[c], high[c], symmetric_steps(params.type, policy), policy);
+    const double audited = audited_of(c);
     double raised = audited * kScaleRounding * (1 + 2 * params.unit);
-    // Either neighbour may be taken.
-    if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
+    if (params.scale_type != DType::float32) {
+      raised = stored_scales(params, audited, half_steps, c).*stored;
+    } else if (policy.power_of_two && raised > 0) {
+      raised = std::exp2(std::ceil(std::log2(raised)));  // either neighbour may be taken
+    }
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
     const bool bias_in_steps = bias != nullptr && input_scale > 0 && !core::is_real(params.type);
     if (bias_in_steps) {
@@ -324,17 +345,23 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
                                                  const QuantParams* declared, const Tensor* bias,
                                                  double input_scale) const {
   const QuantParams params = weight_params(original, weight, axis, declared, bias, input_scale);
+  // Under the least scale the largest weights are cut off.
+  const QuantParams least =
+      declared != nullptr || params.scale_type == DType::float32
+          ? params
+          : weight_params_of(&StoredScales::least, original, weight, axis, declared, bias, input_scale);
   const ChannelIndex index = ChannelIndex::of_layout(weight.shape(), params);
-  // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
+  // A divisor above 127 lets the largest weights lie beyond the last code, and so may a scale that was rounded or
+  // learned.
   const converters::Policy& policy = weight_policy_.of(original);
-  const bool may_clip =
-      policy.divisor > 127 || policy.power_of_two || context_.evidence.options.method == converters::Method::given;
+  const bool may_clip = policy.divisor > 127 || policy.power_of_two || params.scale_type != DType::float32 ||
+                        context_.evidence.options.method == converters::Method::given;
   const auto last = static_cast<double>(core::integer_limits(params.type).high - centre_of(params.type));
   const std::span<const double> values = weight.reals();
   std::vector<double> radius(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double scale = std::fabs(params.scale[index.channel(i)]);
-    const double clip = may_clip ? std::fabs(values[i]) - last * scale : 0;
+    const double clip = may_clip ? std::fabs(values[i]) - last * std::fabs(least.scale[index.channel(i)]) : 0;
     // Zero has a code, so that the nearest one is no further away than that.
     const double nearest =
         std::min(scale > 0 ? scale * core::half_gap(values[i] / scale, params.type) : 0, std::fabs(values[i]));

@@ -11,6 +11,7 @@
 #include "harness/judge/alignment/layers.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/weight_policy.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/ranges.hpp"
 
 namespace assay::judge {
@@ -67,10 +68,6 @@ struct CodeSpan {
 [[nodiscard]] core::QuantParams declared_of(core::QuantParams params, const model::Node& made, const model::Node& node,
                                             std::size_t index, const core::Shape& shape);
 
-/// The scales that are most likely stored where no converter declares any: those that it is granted lie above them by
-/// float32's rounding, which turns codes over that lie at a tie.
-[[nodiscard]] core::QuantParams as_stored(core::QuantParams granted, const converters::Policy& policy);
-
 /// The parameters whose rounding and clipping a converter is granted: the declared ones where the audit finds them
 /// legal, else the audited ones. A wrong scale must not buy its own tolerance.
 class GrantedParams {
@@ -89,12 +86,23 @@ class GrantedParams {
   [[nodiscard]] core::QuantParams weight_params(std::size_t original, const core::Tensor& weight, std::int64_t axis,
                                                 const core::QuantParams* declared, const core::Tensor* bias,
                                                 double input_scale) const;
+  /// The same where nobody declares them, with the scales that are most likely stored: those that a converter is
+  /// granted lie above them by float32's rounding, which turns codes over that lie at a tie, and by that of their own
+  /// type.
+  [[nodiscard]] core::QuantParams usual_weight_params(std::size_t original, const core::Tensor& weight,
+                                                      std::int64_t axis, const core::Tensor* bias,
+                                                      double input_scale) const;
   /// Half a step of these per element. Exact zeros have no error.
   [[nodiscard]] std::vector<double> weight_radius(std::size_t original, const core::Tensor& weight, std::int64_t axis,
                                                   const core::QuantParams* declared, const core::Tensor* bias,
                                                   double input_scale) const;
 
  private:
+  using Stored = double StoredScales::*;
+  /// weight_params, of scales that were rounded to their type in that way where nobody declares them.
+  [[nodiscard]] core::QuantParams weight_params_of(Stored stored, std::size_t original, const core::Tensor& weight,
+                                                   std::int64_t axis, const core::QuantParams* declared,
+                                                   const core::Tensor* bias, double input_scale) const;
   /// Of a weight of which nobody declares parameters: type, axis and block as they are asked for.
   [[nodiscard]] core::QuantParams asked_layout(std::size_t original, const core::Tensor& weight,
                                                std::int64_t axis) const;

@@ -97,8 +97,7 @@ std::int64_t PreparedArtifact::opset(const std::string& domain) const {
   return found == view_->artifact().opsets.end() ? 1 : found->second;
 }
 
-Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
-                                        const std::map<std::string, TensorPtr, std::less<>>& constants) const {
+Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index, const Constants& constants) const {
   WalkStep step;
   const ArtifactNode* entry = view_->find(index);
   step.integer = entry != nullptr && entry->integer() && entry->in_bytes();

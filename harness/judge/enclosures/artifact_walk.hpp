@@ -52,7 +52,7 @@ class PreparedArtifact {
  private:
   explicit PreparedArtifact(const ArtifactView& view) : view_(&view), wiring_(view.artifact().graph) {}
   [[nodiscard]] core::Result<WalkStep> read(const model::Node& node, std::size_t index,
-                                            const std::map<std::string, core::TensorPtr, std::less<>>& constants) const;
+                                            const Constants& constants) const;
   void fold(const model::Node& node, WalkStep& step);
   void mark_precision(const Evidence& evidence);
   [[nodiscard]] bool requantized(const ArtifactNode& node) const;

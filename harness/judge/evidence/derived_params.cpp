@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/core/float_format.hpp"
 #include "harness/core/tensor.hpp"
 #include "reference/quant.hpp"
 
@@ -14,6 +15,25 @@ using core::QuantParams;
 
 double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy) {
   return std::max(-low / (policy.full_range ? divisor + 1 : divisor), high / divisor);
+}
+
+double power_below(double value) { return std::exp2(std::floor(std::log2(value))); }
+
+StoredScales stored_scales(const core::QuantParams& params, double scale, double steps, std::size_t channel) {
+  if (params.scale_type == core::DType::float32 || !(scale > 0)) return {scale, scale, scale};
+  if (params.scale_type == core::DType::float8e8m0) {
+    const double own = power_below(scale * steps) / power_below(steps);
+    return {own, own, std::exp2(std::ceil(std::log2(scale)))};
+  }
+  const double step = params.scale_step.empty()            ? 0
+                      : channel < params.scale_step.size() ? std::fabs(params.scale_step[channel])
+                                                           : std::fabs(params.scale_step.front());
+  if (!(step > 0)) return {scale, scale, scale};
+  const double least = 2 * core::half_gap(0, params.scale_type);
+  const double code = core::nearest_code(scale / step, params.scale_type);
+  if (code <= least) return {std::min(scale, least * step), least * step, least * step};
+  const double error = core::half_gap(scale / step, params.scale_type) * step * (1 + 0x1p-20);
+  return {scale - error, code * step, scale + error};
 }
 
 double symmetric_steps(DType type, const converters::Policy& policy) {

@@ -10,6 +10,24 @@ namespace assay::judge {
 /// Of codes around zero over [low, high], divisor of them above it; under `full_range` one more below it.
 [[nodiscard]] double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy);
 
+/// The largest power of two that isn't above `value`, which is positive.
+[[nodiscard]] double power_below(double value);
+
+/// What a scale may become that is rounded to the type in which the parameters store theirs.
+struct StoredScales {
+  double least = 0;
+  double usual = 0;
+  double most = 0;
+};
+/// Of the exact `scale` of a symmetric range of `steps` on one side.
+///
+/// Formula  a power of two (float8e8m0): 2^floor(log2 max|w|) ÷ 2^floor(log2 steps), as OCP's "Microscaling
+/// Formats" 1.0
+///          has it (6.3), up to the next power of two above the exact scale, under which nothing is cut off. A code:
+///          the nearest, or the least where that is 0, within half its distance from the next. Else the scale itself.
+[[nodiscard]] StoredScales stored_scales(const core::QuantParams& params, double scale, double steps,
+                                         std::size_t channel);
+
 /// How many steps lie on one side of a symmetric range: the policy's divisor is that of 8 bits, 127, 127.5 or 128, and
 /// other types have as many less or more than half of theirs.
 [[nodiscard]] double symmetric_steps(core::DType type, const converters::Policy& policy);

@@ -92,6 +92,10 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   if (options.dynamic && !supports.dynamic) return "ranges that each inference finds (option dynamic)";
   if (options.dynamic && (core::element_size_bits(options.activation) != 8 || core::is_real(options.activation)))
     return fmt::format("ranges that each inference finds, for codes of type {}", activation);
+  const std::string scale_type(converters::scale_type_name(options.scale_type));
+  if (options.scale_type != core::DType::float32 && !supports.scale_type)
+    return fmt::format("scales of type {} (option scale_type)", scale_type);
+  if (auto trouble = option_trouble(test_case, "scale_type", supports.scale_type, scale_type)) return trouble;
   if (auto trouble = option_trouble(test_case, "activation", supports.activation, activation)) return trouble;
   if (auto trouble = option_trouble(test_case, "weight", supports.weight, weight)) return trouble;
   if (auto trouble = option_trouble(test_case, "block_size", supports.block, options.block)) return trouble;

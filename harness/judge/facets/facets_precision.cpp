@@ -14,7 +14,7 @@ namespace {
 using model::Node;
 
 /// A Gemm's C that is not one value per column: no accumulator can begin with it, so such a product has no INT8 form.
-bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
+bool has_matrix_bias(const Node& node, const Constants& constants) {
   if (traits_of(node).product != Product::gemm) return false;
   const auto bias = constants.find(node.input(2));
   return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
@@ -147,7 +147,7 @@ class PrecisionCheck {
 
   const LayerContext& context_;
   const Evidence& evidence_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  Constants constants_;
   std::set<std::string> varying_;
   std::set<const Node*> in_float_;  ///< by the stated policy
   PrecisionFindings out_;

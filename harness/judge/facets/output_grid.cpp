@@ -112,7 +112,7 @@ class OutputGrid {
   }
 
   const Evidence& evidence_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  Constants constants_;
   std::vector<Finding> findings_;
 };
 

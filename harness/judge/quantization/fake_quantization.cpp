@@ -384,9 +384,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
   const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
   const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : b.get();
-  QuantParams params =
-      granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, on_codes, input_scale);
-  if (!declared) params = as_stored(std::move(params), context_.evidence.converter.policy);
+  const QuantParams params = declared
+                                 ? granted_.weight_params(original, *weight, axis, &*declared, on_codes, input_scale)
+                                 : granted_.usual_weight_params(original, *weight, axis, on_codes, input_scale);
   if (TensorPtr codes = nearest(weight, params)) {
     const bool alike = operand != nullptr && alpha == 1 &&
                        reads_alike(context_.artifact->artifact().graph.nodes[made->index], node, slots.weight);
