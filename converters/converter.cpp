@@ -55,8 +55,8 @@ Result<DType> read_code_type(std::string_view key, const json& value, const std:
 
 const std::vector<std::string> kActivationTypes{"int8",         "uint8",      "int16",           "uint16",
                                                 "float8e4m3fn", "float8e5m2", std::string(kNone)};
-const std::vector<std::string> kWeightTypes{"int8",  "uint8",        "int16",      "uint16",    "int4",
-                                            "uint4", "float8e4m3fn", "float8e5m2", "float4e2m1"};
+const std::vector<std::string> kWeightTypes{"int8", "uint8", "int16",        "uint16",     "int4",      "uint4",
+                                            "int2", "uint2", "float8e4m3fn", "float8e5m2", "float4e2m1"};
 const std::vector<std::string> kScaleTypes{"float32", "float8e4m3fn", "float8e8m0"};
 
 Result<std::int64_t> read_block(const json& value) {
@@ -144,6 +144,7 @@ Status read_key(const std::string& key, const json& value, Options& options) {
 std::int64_t Options::needed_opset() const {
   const auto of = [](DType type) -> std::int64_t {
     if (type == DType::float4e2m1) return 23;
+    if (core::element_size_bits(type) == 2) return 25;
     const bool later = core::is_real(type) || (core::is_integer(type) && core::element_size_bits(type) != 8);
     return later ? 21 : 0;
   };

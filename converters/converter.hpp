@@ -54,7 +54,7 @@ struct Options {
   bool dynamic = false;
 
   /// The first opset whose DequantizeLinear takes it: 21 for blocks, 4 and 16 bits and float8, 23 for float4e2m1, 24
-  /// for scales of float8e8m0; 0 for what every one takes.
+  /// for scales of float8e8m0, 25 for 2 bits; 0 for what every one takes.
   [[nodiscard]] std::int64_t needed_opset() const;
   [[nodiscard]] bool weights_only() const { return activation == core::DType::undefined; }
   /// Calibration gives the activations their parameters.

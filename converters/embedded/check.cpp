@@ -36,8 +36,8 @@ Status check_weight_type(DType type, std::span<const DType> known) {
 }
 
 Status check_options(const converters::Options& options) {
-  constexpr std::array kAlone{DType::int8,         DType::uint8,      DType::int4,      DType::uint4,
-                              DType::float8e4m3fn, DType::float8e5m2, DType::float4e2m1};
+  constexpr std::array kAlone{DType::int8,  DType::uint8,        DType::int4,       DType::uint4,     DType::int2,
+                              DType::uint2, DType::float8e4m3fn, DType::float8e5m2, DType::float4e2m1};
   constexpr std::array kBesideActivations{DType::int8, DType::int16, DType::int4};  // their zero point is 0
   constexpr std::array kBesideFloat8{DType::float8e4m3fn, DType::float8e5m2};
   constexpr std::array kDynamic{DType::int8, DType::uint8};
@@ -73,8 +73,8 @@ Status check_inputs(const model::Graph& graph) {
   for (const auto& input : graph.inputs) {
     if (core::is_real(input.type) && input.type != DType::float32) {
       return Error{ErrorKind::unsupported,
-                   fmt::format("input \"{}\" is {}; the converter takes float32 models", input.name,
-                               core::dtype_name(input.type)),
+                   fmt::format("input \"{}\" is {}; the converter takes models of float32, float16 and bfloat16",
+                               input.name, core::dtype_name(input.type)),
                    "", "", input.name};
     }
   }
@@ -86,6 +86,7 @@ Status check_inputs(const model::Graph& graph) {
 Status check_and_upgrade(State& state) {
   if (auto checked = check_options(state.options); !checked) return checked;
   if (auto checked = check_nodes(state.original.graph); !checked) return checked;
+  state.half_ends = widen_halves(state.original);
   if (auto checked = check_inputs(state.original.graph); !checked) return checked;
   state.model = state.original;
   return upgrade_opset(state.model, std::max(state.options.needed_opset(), std::int64_t{kPerAxisOpset}));

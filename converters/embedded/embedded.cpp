@@ -110,7 +110,8 @@ Result<Description> Embedded::describe() {
   auto& supports = description.supports;
   supports.dynamic = {false, true};
   supports.activation = {"int8", "uint8", "int16", "uint16", "float8e4m3fn", "float8e5m2", "none"};
-  supports.weight = {"int8", "uint8", "int16", "int4", "uint4", "float8e4m3fn", "float8e5m2", "float4e2m1"};
+  supports.weight = {"int8", "uint8", "int16",        "int4",       "uint4",
+                     "int2", "uint2", "float8e4m3fn", "float8e5m2", "float4e2m1"};
   supports.scale_type = {"float32", "float8e4m3fn", "float8e8m0"};
   supports.symmetric = {false, true};
   supports.per_axis = {true, false};

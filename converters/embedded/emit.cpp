@@ -254,6 +254,10 @@ class Emitter {
 
 }  // namespace
 
-Status emit(State& state) { return Emitter(state).run(); }
+Status emit(State& state) {
+  auto done = Emitter(state).run();
+  if (done) put_half_ends(state.artifact, state.half_ends);
+  return done;
+}
 
 }  // namespace assay::embedded

@@ -45,7 +45,7 @@ Status check_values(const std::string& name, const Tensor& tensor, std::size_t b
       fmt::format("element {} is {}; calibration data must be finite", bad - values.begin(), core::exact_text64(*bad)));
 }
 
-Status check_batch(const model::Graph& graph, const TensorMap& batch, std::size_t index) {
+Status check_batch(const model::Graph& graph, const HalfEnds& ends, const TensorMap& batch, std::size_t index) {
   for (const auto& input : graph.inputs) {
     const auto found = batch.find(input.name);
     if (found == batch.end()) {
@@ -56,10 +56,12 @@ Status check_batch(const model::Graph& graph, const TensorMap& batch, std::size_
                                     names.empty() ? "nothing" : core::join(names, ", ")));
     }
     const auto& tensor = found->second;
-    if (input.type != DType::undefined && tensor.type() != input.type) {
+    const auto half = ends.find(input.name);
+    const DType declared = half == ends.end() ? input.type : half->second;
+    if (declared != DType::undefined && tensor.type() != declared) {
       return feed_error(input.name, index,
                         fmt::format("type {} where the model declares {}", core::dtype_name(tensor.type()),
-                                    core::dtype_name(input.type)));
+                                    core::dtype_name(declared)));
     }
     if (auto fits = check_shape(input, tensor, index); !fits) return fits;
     if (auto finite = check_values(input.name, tensor, index); !finite) return finite;
@@ -134,7 +136,12 @@ Status check_feed(State& state) {
                  "the calibration feed is empty; feed at least one batch, or name a calibration cache", "", "", ""};
   }
   for (std::size_t index = 0; index < state.feed.size(); ++index) {
-    if (auto checked = check_batch(state.original.graph, state.feed[index], index); !checked) return checked;
+    if (auto checked = check_batch(state.original.graph, state.half_ends, state.feed[index], index); !checked)
+      return checked;
+  }
+  for (std::size_t index = 0; !state.half_ends.empty() && index < state.feed.size(); ++index) {
+    for (auto& [name, tensor] : state.feed.edit()[index])
+      if (state.half_ends.contains(name)) tensor = std::move(tensor).relabeled(DType::float32);
   }
   for (const auto& [name, tensor] : state.feed.front()) {
     if (state.original.graph.find_input(name) == nullptr) {

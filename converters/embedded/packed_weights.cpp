@@ -56,8 +56,8 @@ class Packer {
     if (params->block < kLeastBlock || !std::has_single_bit(static_cast<std::uint64_t>(params->block))) {
       return std::nullopt;
     }
-    if (params->type != DType::uint4 && params->type != DType::uint8) return std::nullopt;
-    const std::int64_t bits = params->type == DType::uint4 ? 4 : kByte;
+    const auto bits = static_cast<std::int64_t>(core::element_size_bits(params->type));
+    if (core::is_real(params->type) || core::integer_limits(params->type).low != 0 || bits > kByte) return std::nullopt;
     const std::int64_t k = codes->shape()[0], n = codes->shape()[1];
     const std::int64_t blocks = (k + params->block - 1) / params->block;
     // [K,N] becomes [N,blocks,block], the last one filled up with zeros.

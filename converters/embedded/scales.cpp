@@ -220,8 +220,10 @@ model::Model with_plain_weights(model::Model artifact) {
     return true;
   });
   for (const auto& name : widened) {
-    Tensor codes = *graph.initializer(name);  // codes of 4 bits are codes of 8 bits too
-    const DType type = codes.is_real() ? DType::float8e4m3fn : codes.type() == DType::int4 ? DType::int8 : DType::uint8;
+    Tensor codes = *graph.initializer(name);  // codes of fewer bits are codes of 8 bits too
+    const DType type = codes.is_real()                              ? DType::float8e4m3fn
+                       : core::integer_limits(codes.type()).low < 0 ? DType::int8
+                                                                    : DType::uint8;
     graph.initializers[name] = std::make_shared<const Tensor>(std::move(codes).relabeled(type));
   }
   return artifact;

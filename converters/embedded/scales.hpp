@@ -80,7 +80,7 @@ class ScaleIndex {
 [[nodiscard]] Tensor codes_of(const Tensor& values, const QuantParams& params);
 /// What the codes stand for, in float32.
 [[nodiscard]] Tensor values_of(const Tensor& codes, const QuantParams& params);
-/// The artifact as the engine takes it, which has neither blocks nor codes of 4 bits nor scales in codes: such
+/// The artifact as the engine takes it, which has neither blocks nor codes of 2 and 4 bits nor scales in codes: such
 /// constants as their values.
 [[nodiscard]] model::Model with_plain_weights(model::Model artifact);
 

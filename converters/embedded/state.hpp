@@ -13,6 +13,7 @@
 #include "converters/converter.hpp"
 #include "converters/embedded/batches.hpp"
 #include "converters/embedded/engine/policy.hpp"
+#include "converters/embedded/halves.hpp"
 #include "harness/core/quant_params.hpp"
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
@@ -114,8 +115,9 @@ struct NodeCodes {
 struct State {
   // Given.
   converters::Options options;
-  std::filesystem::path output;  ///< folder for the files, or empty
-  model::Model original;
+  std::filesystem::path output;                 ///< folder for the files, or empty
+  model::Model original;                        ///< load makes it one of float32
+  HalfEnds half_ends;                           ///< load
   Batches feed;                                 ///< calibration batches
   std::vector<std::string> feed_order;          ///< names of the first batch in the order of its files
   std::optional<Error> feed_problem;            ///< what ended the feed early, where it broke off

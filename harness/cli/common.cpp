@@ -182,11 +182,13 @@ core::Status check_named_nodes(const ConverterOptions& converters, const convert
       (converters.names.empty() && converters.commands.empty()) ||
       std::ranges::any_of(converters.names, [](const std::string& name) { return name.starts_with("embedded"); });
   for (const model::ValueInfo& input : graph.inputs) {
-    if (converts && ours && core::is_real(input.type) && input.type != core::DType::float32) {
+    const bool taken = !core::is_real(input.type) || input.type == core::DType::float32 ||
+                       input.type == core::DType::float16 || input.type == core::DType::bfloat16;
+    if (converts && ours && !taken) {
       return core::Error{
           core::ErrorKind::usage,
-          fmt::format("input \"{}\" is {}; the embedded converter takes float32 models. Convert the model to "
-                      "float32 first, or name a converter that takes it: --converter NAME",
+          fmt::format("input \"{}\" is {}; the embedded converter takes float32, float16 and bfloat16. Convert the "
+                      "model to float32 first, or name a converter that takes it: --converter NAME",
                       input.name, core::dtype_name(input.type)),
           {},
           {},

@@ -235,6 +235,12 @@ core::Result<core::Shape> input_shape(const Case& test_case, const model::ValueI
   return shape;
 }
 
+std::vector<std::string> usual_data_sets(const model::Graph& graph) {
+  const bool ranged =
+      std::ranges::any_of(graph.inputs, [](const model::ValueInfo& input) { return core::is_real(input.type); });
+  return ranged ? std::vector<std::string>{"typical", "saturate"} : std::vector<std::string>{"typical"};
+}
+
 core::Result<std::vector<InputPlan>> input_plans(const Case& test_case) {
   if (!test_case.model) {
     return core::Error{core::ErrorKind::unsupported,

@@ -20,6 +20,9 @@ struct InputPlan {
 /// The plan of every input of the case, in the graph's order.
 [[nodiscard]] core::Result<std::vector<InputPlan>> input_plans(const Case& test_case);
 
+/// The data sets of a model of which nobody says anything: beyond the calibrated ranges, too, where an input has one.
+[[nodiscard]] std::vector<std::string> usual_data_sets(const model::Graph& graph);
+
 /// Values the way calibration sees them: `spread_out` between 0 and 1 of the range's width around its middle.
 [[nodiscard]] std::vector<double> draw_usual(const InputPlan& plan, double spread_out, core::Rng& rng);
 

@@ -116,7 +116,8 @@ std::int64_t index_along(const core::Shape& shape, std::int64_t axis, std::int64
 }
 
 double as_element(double value, core::DType type) {
-  if (!core::is_integer(type)) return core::round_to_type(value, core::DType::float32);
+  const bool half = type == core::DType::float16 || type == core::DType::bfloat16;
+  if (!core::is_integer(type)) return core::round_to_type(value, half ? type : core::DType::float32);
   const core::IntegerLimits limits = core::integer_limits(type);
   return std::clamp(std::nearbyint(value), static_cast<double>(limits.low), static_cast<double>(limits.high));
 }

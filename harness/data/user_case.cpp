@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/core/text.hpp"
+#include "harness/corpus/data_sets.hpp"
 #include "harness/data/user_data.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/infer.hpp"
@@ -17,9 +18,9 @@ constexpr std::int64_t kFreeBatch = 1;
 constexpr std::int64_t kFreeExtent = 32;
 constexpr std::size_t kInputsFromCalibration = 4;
 
-corpus::InputSpec generated_input(const model::ValueInfo& info) {
+corpus::InputSpec generated_input(const model::ValueInfo& info, const model::Graph& graph) {
   corpus::InputSpec spec;
-  spec.data_sets = {"typical", "saturate"};
+  spec.data_sets = corpus::usual_data_sets(graph);
   if (info.shape) {
     spec.shape.emplace();
     for (const model::Dimension& dimension : *info.shape) {
@@ -117,7 +118,7 @@ UserCase user_case_of(std::shared_ptr<const model::Model> model, const std::stri
   user.test_case.steps = {corpus::Step{}};
   user.test_case.content_hash = core::sha256_hex(model::serialize_model(*model));
   for (const model::ValueInfo& info : model->graph.inputs) {
-    user.test_case.inputs[info.name] = generated_input(info);
+    user.test_case.inputs[info.name] = generated_input(info, model->graph);
   }
   user.test_case.model = std::move(model);
   return user;

@@ -7,6 +7,7 @@
 
 #include "harness/core/confined.hpp"
 #include "harness/core/staging.hpp"
+#include "harness/corpus/data_sets.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/corpus/write_case.hpp"
 #include "harness/data/stored_data.hpp"
@@ -40,7 +41,7 @@ void complete_inputs(const CaseDraft& draft, ordered_json& json) {
     ordered_json& spec = json["inputs"][name];
     if (spec.is_null()) spec = ordered_json::object();
     if (draft.data) spec["data"] = {"typical"};  // what is stored is all there is
-    if (!spec.contains("data")) spec["data"] = {"typical", "saturate"};
+    if (!spec.contains("data")) spec["data"] = corpus::usual_data_sets(draft.model->graph);
     if (spec.contains("shape") || !input.shape) continue;
     std::vector<std::int64_t> shape;
     bool symbolic = false;

@@ -330,10 +330,10 @@ TEST_F(Errors, ADatabaseWhoseFolderCanNotBeMadeIsNamed) {
   EXPECT_THAT(said({"history", "--db", "nosuch/h.db"}), HasSubstr("there is no database \"nosuch/h.db\""));
 }
 
-TEST_F(Errors, AFloat16ModelIsNoConvertersFault) {
-  save("half.onnx", "agraph (float16[1,3,8,8] x) => (float16[1,3,8,8] y) { y = Relu (x) }");
+TEST_F(Errors, ADoubleModelIsNoConvertersFault) {
+  save("double.onnx", "agraph (double[1,3,8,8] x) => (double[1,3,8,8] y) { y = Relu (x) }");
   for (const char* verb : {"check", "bisect", "reduce", "precision"}) {
-    EXPECT_THAT(said({verb, "half.onnx"}), AllOf(HasSubstr("input \"x\" is float16"), HasSubstr("float32"))) << verb;
+    EXPECT_THAT(said({verb, "double.onnx"}), AllOf(HasSubstr("input \"x\" is double"), HasSubstr("float32"))) << verb;
   }
 }
 

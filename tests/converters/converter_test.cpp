@@ -60,6 +60,7 @@ TEST(OptionsFromJson, CodesOfOtherSizesNeedLaterOpsets) {
       {R"({"weight":"int4"})", 21},
       {R"({"activation":"none","block_size":32})", 21},
       {R"({"activation":"none","weight":"float4e2m1"})", 23},
+      {R"({"activation":"none","weight":"int2","block_size":32})", 25},
       {R"({"activation":"none","weight":"int4","scale_type":"float8e4m3fn"})", 21},
       {R"({"activation":"none","weight":"float4e2m1","scale_type":"float8e8m0"})", 24}};
   for (const auto& [json, opset] : cases) {

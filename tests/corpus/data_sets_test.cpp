@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/corpus/data_sets.hpp"
 #include "tests/corpus/small_case.hpp"
 
 namespace assay::corpus {
@@ -131,6 +132,14 @@ TEST(DrawnText, IsAPictureOfBytesThatDiffersFromBatchToBatch) {
   EXPECT_GE(*values.begin(), 0);
   EXPECT_LE(*values.rbegin(), 255);
   EXPECT_NE((*batches)[0].at("x"), (*batches)[1].at("x"));
+}
+
+TEST(UsualDataSets, LeaveRangesOnlyWhereAnInputHasOne) {
+  model::Graph graph;
+  graph.inputs.push_back({"ids", core::DType::int64, {}});
+  EXPECT_EQ(usual_data_sets(graph), std::vector<std::string>{"typical"}) << "nothing of it can saturate";
+  graph.inputs.push_back({"x", core::DType::float32, {}});
+  EXPECT_EQ(usual_data_sets(graph), (std::vector<std::string>{"typical", "saturate"}));
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ bool is_stored(DType type) {
     case DType::int32:
     case DType::int64:
     case DType::boolean:
-    case DType::float8e4m3fn:  // its numbers lie in floats
+    case DType::float16:  // the numbers of smaller types lie in floats
+    case DType::bfloat16:
+    case DType::float8e4m3fn:
     case DType::float8e5m2:
       return true;
     default:

@@ -196,6 +196,11 @@ Result<Kernel> make_cast(const Binding& binding) {
         using To = decltype(element);
         auto* out = call.outputs[0].data<To>();
         for (std::int64_t i = 0; i < x.size(); ++i) out[i] = cast_value<To>(in[i]);
+        if constexpr (std::is_floating_point_v<To>) {
+          if (to == DType::float32) return;
+          for (std::int64_t i = 0; i < x.size(); ++i)
+            out[i] = static_cast<float>(core::round_to_type(static_cast<double>(out[i]), to));
+        }
       });
     });
     return core::success();

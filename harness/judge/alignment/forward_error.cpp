@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -22,7 +23,7 @@ double magnitude(const TensorRange& range) { return std::max(std::abs(range.low)
 class ErrorPass {
  public:
   ErrorPass(const model::Model& model, RangeTable& ranges)
-      : graph_(model.graph), ranges_(ranges), constants_(constants_of(model.graph)) {}
+      : graph_(model.graph), ranges_(ranges), constants_(constants_of(model.graph)), units_(half_units(model)) {}
 
   void run() {
     for (const auto& input : graph_.inputs) {
@@ -32,8 +33,12 @@ class ErrorPass {
       for (const std::string& output : node.outputs) {
         const auto found = ranges_.find(output);
         if (found == ranges_.end() || constants_.contains(output)) continue;
-        const double bound = slack(node, found->second);
-        found->second.slack = node.op_type == "DequantizeLinear" ? bound : std::min(bound, most(node, found->second));
+        // The original's own rounding, where it has one of 16 bits: a converter may compute in float32.
+        const auto half = units_.find(output);
+        const double rounding = half == units_.end() ? 0 : half->second * magnitude(found->second);
+        const double bound = slack(node, found->second) + rounding;
+        found->second.slack =
+            node.op_type == "DequantizeLinear" ? bound : std::min(bound, most(node, found->second) + 16 * rounding);
       }
     }
   }
@@ -209,6 +214,7 @@ class ErrorPass {
   const model::Graph& graph_;
   RangeTable& ranges_;
   Constants constants_;
+  std::map<std::string, double, std::less<>> units_;  ///< of tensors of 16 bits
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
     options.activation = core::DType::uint8;
     options.symmetric = false;
   } else if (!any &&
-             (block != 0 || core::element_size_bits(options.weight) == 4 || scale_type != core::DType::float32)) {
+             (block != 0 || core::element_size_bits(options.weight) < 8 || scale_type != core::DType::float32)) {
     options.activation = core::DType::undefined;
     options.block = block;
     options.scale_type = scale_type;

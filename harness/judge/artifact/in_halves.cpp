@@ -78,7 +78,10 @@ class HalfWriter {
       renamed_[made] = node.inputs.front();
       return true;
     }
-    if (gives_name(node.inputs.front(), made)) return true;
+    if (gives_name(node.inputs.front(), made)) {
+      if (const double unit = half_unit(type_of(made)); unit != 0) result_.units[made] = unit;
+      return true;
+    }
     if (half_unit(from) != 0) result_.units[made] = half_unit(from);
     return false;
   }
@@ -127,11 +130,23 @@ class HalfWriter {
 };
 
 bool has_halves(const model::Graph& graph) {
-  return std::ranges::any_of(graph.initializers,
-                             [](const auto& each) { return half_unit(each.second->type()) != 0; }) ||
-         std::ranges::any_of(graph.nodes, [](const Node& node) {
-           return node.op_type == "Cast" && half_unit(static_cast<DType>(node.int_or("to", 0))) != 0;
+  const auto half = [](DType type) { return half_unit(type) != 0; };
+  return std::ranges::any_of(graph.initializers, [&](const auto& each) { return half(each.second->type()); }) ||
+         std::ranges::any_of(graph.inputs, half, &model::ValueInfo::type) ||
+         std::ranges::any_of(graph.nodes, [&](const Node& node) {
+           return node.op_type == "Cast" && half(static_cast<DType>(node.int_or("to", 0)));
          });
+}
+
+/// The types of all tensors, where some of them have 16 bits; nothing where none has, or a subgraph may.
+core::Result<std::map<std::string, model::ValueInfo>> types_of_halves(const model::Model& model) {
+  const bool nested =
+      std::ranges::any_of(model.graph.nodes, [](const Node& node) { return !model::captured_names(node).empty(); });
+  if (nested || !has_halves(model.graph)) return std::map<std::string, model::ValueInfo>{};
+  model::Model undeclared = model;  // whether declared shapes hold is another audit's question
+  undeclared.graph.value_info.clear();
+  for (model::ValueInfo& output : undeclared.graph.outputs) output.shape.reset();
+  return reference::infer_shapes(undeclared);
 }
 
 }  // namespace
@@ -148,15 +163,25 @@ double half_limit(double unit) {
   return unit == kFloat16 ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
 }
 
+std::map<std::string, double, std::less<>> half_units(const model::Model& model) {
+  std::map<std::string, double, std::less<>> units;
+  const auto types = types_of_halves(model);
+  if (!types) return units;  // what is wrong with the model is said elsewhere
+  for (const auto& [name, info] : *types)
+    if (const double unit = half_unit(info.type); unit != 0) units[name] = unit;
+  return units;
+}
+
+core::TensorMap widened_inputs(core::TensorMap inputs) {
+  for (auto& [name, tensor] : inputs)
+    if (half_unit(tensor.type()) != 0) tensor = std::move(tensor).relabeled(DType::float32);
+  return inputs;
+}
+
 core::Result<Widened> widened_halves(std::shared_ptr<const model::Model> artifact) {
-  const bool nested =
-      std::ranges::any_of(artifact->graph.nodes, [](const Node& node) { return !model::captured_names(node).empty(); });
-  if (nested || !has_halves(artifact->graph)) return Widened{std::move(artifact), {}};
-  model::Model undeclared = *artifact;  // whether declared shapes hold is another audit's question
-  undeclared.graph.value_info.clear();
-  for (model::ValueInfo& output : undeclared.graph.outputs) output.shape.reset();
-  auto types = reference::infer_shapes(undeclared);
+  auto types = types_of_halves(*artifact);
   if (!types) return types.error();
+  if (types->empty()) return Widened{std::move(artifact), {}};
   return HalfWriter(*artifact, *std::move(types)).write();
 }
 

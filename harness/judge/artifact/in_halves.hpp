@@ -6,6 +6,7 @@
 
 #include "harness/core/dtype.hpp"
 #include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::judge {
@@ -20,6 +21,9 @@ namespace assay::judge {
 /// The largest finite number of such a type.
 [[nodiscard]] double half_limit(double unit);
 
+/// Of each tensor that a model holds in 16 bits, the unit roundoff of its type; nothing where a subgraph may hold some.
+[[nodiscard]] std::map<std::string, double, std::less<>> half_units(const model::Model& model);
+
 /// An artifact that computes in float32 what another one computes in 16 bits.
 struct Widened {
   std::shared_ptr<const model::Model> model;
@@ -31,5 +35,8 @@ struct Widened {
 /// type, which says how they were rounded. The same object where nothing has 16 bits, or a subgraph may.
 /// Errors   invalid_model, naming the node, where types don't fit.
 [[nodiscard]] core::Result<Widened> widened_halves(std::shared_ptr<const model::Model> artifact);
+
+/// What a widened artifact is fed instead of `inputs`, of which some have 16 bits.
+[[nodiscard]] core::TensorMap widened_inputs(core::TensorMap inputs);
 
 }  // namespace assay::judge

@@ -13,6 +13,7 @@
 #include "harness/core/float_format.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -28,12 +29,13 @@ constexpr double kGridRoundings = 0x1p-22;
 /// Products with a smaller scale are subnormal, and are rounded by absolute steps.
 constexpr double kLeastScale = 0x1p-120;
 
-/// The first value that no code of `type` times `scale` gives.
-std::optional<double> off_the_grid(std::span<const double> values, double scale, core::DType type) {
+/// The first value that no code of `type` times `scale` gives, as a tensor of `stored` holds it.
+std::optional<double> off_the_grid(std::span<const double> values, double scale, core::DType type, core::DType stored) {
+  const double rounding = kGridRoundings + half_unit(stored);
   const auto found = std::ranges::find_if(values, [&](double value) {
     const double steps = value / scale;
     const double code = core::is_real(type) ? core::nearest_code(steps, type) : std::round(steps);
-    return std::isfinite(value) && std::abs(steps - code) > kGridRoundings * std::max(std::abs(steps), 1.0);
+    return std::isfinite(value) && std::abs(steps - code) > rounding * std::max(std::abs(steps), 1.0);
   });
   return found == values.end() ? std::nullopt : std::optional(*found);
 }
@@ -88,7 +90,7 @@ class OutputGrid {
       const std::span<const double> values = actual->second.reals();
       distinct.add(values);
       if (params == nullptr) continue;
-      if (const auto off = off_the_grid(values, params->scale.front(), params->type)) {
+      if (const auto off = off_the_grid(values, params->scale.front(), params->type, actual->second.type())) {
         return fmt::format("data set \"{}\" holds {}, which is {:.4f} steps of the reported scale {}",
                            execution.data_set, core::exact_text64(*off), *off / params->scale.front(),
                            core::exact_text64(params->scale.front()));

@@ -51,7 +51,7 @@ class Check {
       }
       const bool one_scale = expected->codes != nullptr && expected->codes->scale.size() == 1;
       const double level_error = one_scale ? CodeSpan::of(*expected->codes, policy_).level_error : 0;
-      Comparison comparison = compare_integers(*expected, actual->second, level_error);
+      Comparison comparison = compare_integers(*expected, actual->second, level_error, artifact_.unit(output.name));
       if (comparison.misfit.empty()) {  // else another facet's finding
         keep(std::move(comparison), output.name, artifact_.wiring().producer(output.name).value_or(0), false);
       }

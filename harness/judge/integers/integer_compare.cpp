@@ -39,25 +39,29 @@ void compare_codes(Comparison& comparison, const Enclosure& expected, const Tens
   }
 }
 
-void compare_reals(Comparison& comparison, const Enclosure& expected, const Tensor& actual, double level_error) {
+void compare_reals(Comparison& comparison, const Enclosure& expected, const Tensor& actual, double level_error,
+                   double unit) {
   const std::span<const double> low = expected.low_or_centre().reals();
   const std::span<const double> high = expected.high_or_centre().reals();
   const std::span<const double> values = actual.reals();
   const bool grid = expected.codes != nullptr && expected.codes->scale.size() == 1;
   const double scale = grid ? expected.codes->scale[0] : 0;
+  // The value of a code may be stored in 16 bits, as its scale is.
+  const double relative =
+      std::max(expected.relative, std::max(unit, expected.codes != nullptr ? expected.codes->unit : 0));
   const std::span<const double> centre = expected.centre->reals();
   const auto [least, most] = std::minmax_element(centre.begin(), centre.end());
   const double step = centre.empty() ? 0 : (*most - *least) / 256;
   for (std::size_t i = 0; i < values.size(); ++i) {
     // The result is stored as float32: a last rounding (a subnormal step at the bottom), and one of a
     // dequantization computed exactly above.
-    const double error = expected.relative + 2 * kFloatUnit;
+    const double error = relative + 2 * kFloatUnit;
     const double from = low[i] - error * std::fabs(low[i]) - level_error - kSmallestFloat;
     const double to = high[i] + error * std::fabs(high[i]) + level_error + kSmallestFloat;
     bool inside = values[i] >= from && values[i] <= to;
     if (inside && grid && low[i] != high[i]) {
       const double code = values[i] / scale;
-      const double beside = 4 * kFloatUnit * std::max(1.0, std::fabs(code)) + level_error / scale;
+      const double beside = (4 * kFloatUnit + relative) * std::max(1.0, std::fabs(code)) + level_error / scale;
       const core::DType type = expected.codes->type;
       const double nearest = core::is_real(type) ? core::nearest_code(code, type) : std::nearbyint(code);
       inside = std::fabs(code - nearest) <= beside;
@@ -77,7 +81,7 @@ std::string number(double value, bool code) {
 
 }  // namespace
 
-Comparison compare_integers(const Enclosure& expected, const Tensor& actual, double level_error) {
+Comparison compare_integers(const Enclosure& expected, const Tensor& actual, double level_error, double unit) {
   Comparison comparison;
   comparison.codes = !actual.is_real();
   comparison.shape = actual.shape();
@@ -91,7 +95,7 @@ Comparison compare_integers(const Enclosure& expected, const Tensor& actual, dou
   }
   comparison.elements = actual.size();
   comparison.codes ? compare_codes(comparison, expected, actual)
-                   : compare_reals(comparison, expected, actual, level_error);
+                   : compare_reals(comparison, expected, actual, level_error, unit);
   return comparison;
 }
 

@@ -38,9 +38,10 @@ struct Comparison {
 };
 
 /// Compares `actual` with what `expected` admits: codes exactly, reals within what storing them as float32 rounds off
-/// and `level_error` more, which is what a level of one scale may be beside (code − zero_point)·scale.
-[[nodiscard]] Comparison compare_integers(const Enclosure& expected, const core::Tensor& actual,
-                                          double level_error = 0);
+/// and `level_error` more, which is what a level of one scale may be beside (code − zero_point)·scale. `unit`: of the
+/// 16-bit floats in which the artifact stores them.
+[[nodiscard]] Comparison compare_integers(const Enclosure& expected, const core::Tensor& actual, double level_error = 0,
+                                          double unit = 0);
 
 /// "y[0,1]: expected 3 to 4, actual 5".
 [[nodiscard]] std::string difference_text(const Comparison& comparison, const Difference& difference);

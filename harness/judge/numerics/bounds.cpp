@@ -323,13 +323,18 @@ class BoundsCheck {
     const std::string& tensor = output.tensor;
     const core::TensorPtr& centre = output.carried.centre;
     const Enclosure carried = walk.noise ? narrowed(*walk.noise, output.carried) : output.carried;
-    const Enclosure plain = bounds.rounded(tensor, carried);
+    const auto handed_out = [&](const Enclosure& value) {
+      Enclosure stored = bounds.rounded(tensor, value);
+      stored.relative += plan_.half_unit_of(tensor);
+      return stored;
+    };
+    const Enclosure plain = handed_out(carried);
     Excess excess = compare_bounds(plain, actual.reals());
     std::optional<Enclosure> with_kept_signs;
     if (context_.depth != Depth::gate || excess.wrong == 0) {  // else it is red already
       with_kept_signs = with_signs(walk.correlated, tensor, carried, plain, actual);
     }
-    const Enclosure ends = with_kept_signs ? bounds.rounded(tensor, *with_kept_signs) : plain;
+    const Enclosure ends = with_kept_signs ? handed_out(*with_kept_signs) : plain;
     if (with_kept_signs) {
       excess = compare_bounds(ends, actual.reals());
     }

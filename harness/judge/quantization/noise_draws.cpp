@@ -14,6 +14,7 @@
 #include "harness/core/rng.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/demands.hpp"
@@ -378,7 +379,7 @@ double NoiseDraws::limit(double exponent) const {
   return factor_ * (average + std::sqrt(2 * variance * exponent) + variance / average * exponent);
 }
 
-Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const core::TensorMap& inputs,
+Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const core::TensorMap& given,
                                          const std::vector<model::ValueInfo>& outputs, const OriginalValues& originals,
                                          const DrawnRoundings& roundings) {
   constexpr std::uint64_t kSides = 3;
@@ -389,6 +390,7 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
         core::ErrorKind::unsupported, "this operator on codes isn't followed", hidden->name, hidden->op_type, {}};
   }
   const Constants constants = constants_of(artifact.graph);
+  const core::TensorMap inputs = widened_inputs(given);
   Decisions decisions(artifact.graph);
   std::vector<core::TensorMap> rounded;
   for (std::uint64_t side = 0; side < kSides; ++side) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/normalization_limits.hpp"
 #include "harness/judge/enclosures/artifact_walk.hpp"
@@ -109,7 +110,10 @@ bool keeps_its_codes(const Node& node, const converters::Policy& policy) {
 }  // namespace
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
-    : context_(context), model_(*context.alignment), granted_(context) {
+    : context_(context),
+      model_(*context.alignment),
+      granted_(context),
+      original_units_(half_units(*context.evidence.model)) {
   if (context_.artifact != nullptr) {
     collect_artifact_roundings();
   } else {

@@ -34,14 +34,19 @@ class QuantizationPlan {
 
   [[nodiscard]] const Alignment& alignment() const { return model_; }
   /// Codes whose range each inference finds may lie around zero; those of DynamicQuantizeLinear never do.
-  /// Unit roundoff of the 16-bit floats in which the artifact computes the entry; 0: float32, or nobody knows.
+  /// Unit roundoff of the 16-bit floats in which the original or the artifact computes the entry; 0: float32, or nobody
+  /// knows.
   [[nodiscard]] double half_unit_of(std::size_t entry) const {
-    if (context_.artifact == nullptr) return 0;
-    const ArtifactNode* made = model_.operations[entry].made;
+    const ArtifactNode* made = context_.artifact == nullptr ? nullptr : model_.operations[entry].made;
     double unit = made == nullptr ? 0 : context_.artifact->unit(*made);
-    for (const std::string& output : model_.operations[entry].node.outputs)  // a copy of another tensor's, say
-      unit = std::max(unit, context_.artifact->unit(output));
+    for (const std::string& output : model_.operations[entry].node.outputs) unit = std::max(unit, half_unit_of(output));
     return unit;
+  }
+  /// The same of those in which a tensor is held.
+  [[nodiscard]] double half_unit_of(const std::string& tensor) const {
+    const auto own = original_units_.find(tensor);
+    return std::max(own == original_units_.end() ? 0 : own->second,
+                    context_.artifact == nullptr ? 0 : context_.artifact->unit(tensor));
   }
   [[nodiscard]] bool rounds_around_zero() const {
     return context_.artifact == nullptr && context_.evidence.options.symmetric;
@@ -78,9 +83,10 @@ class QuantizationPlan {
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
   std::vector<NodeConstants> constants_;
-  std::map<std::string, Enclosure, std::less<>> computed_;  ///< tensors that come of constants alone
-  std::set<std::string, std::less<>> kept_;                 ///< of these, what the artifact computes as well
-  std::map<std::size_t, Enclosure> folded_bias_;            ///< by entry of a BatchNormalization that may be folded
+  std::map<std::string, double, std::less<>> original_units_;  ///< of the original's tensors of 16 bits
+  std::map<std::string, Enclosure, std::less<>> computed_;     ///< tensors that come of constants alone
+  std::set<std::string, std::less<>> kept_;                    ///< of these, what the artifact computes as well
+  std::map<std::size_t, Enclosure> folded_bias_;               ///< by entry of a BatchNormalization that may be folded
   bool has_inner_ = false;
 };
 
