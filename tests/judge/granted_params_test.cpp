@@ -97,6 +97,9 @@ TEST(SymmetricSteps, OtherTypesHaveAsManyMoreOrLessThanHalf) {
   EXPECT_EQ(symmetric_steps(DType::int8, policy), 127);
   EXPECT_EQ(symmetric_steps(DType::uint4, policy), 7);
   EXPECT_EQ(symmetric_steps(DType::int16, policy), 32767);
+  policy.divisor = 64;  // reduce_range
+  EXPECT_EQ(symmetric_steps(DType::int8, policy), 64);
+  EXPECT_EQ(symmetric_steps(DType::int4, policy), 7) << "no scale is right for any range";
   policy.divisor = 128;
   EXPECT_EQ(symmetric_steps(DType::int4, policy), 8);
   policy.divisor = 127.5;

@@ -116,6 +116,9 @@ class HalfWriter {
       if (half_unit(static_cast<DType>(node.int_or(key, 0))) != 0)
         node.attributes[key] = static_cast<std::int64_t>(DType::float32);
     }
+    // Its scale keeps its type, and would give that to what it makes.
+    if (node.op_type == "DequantizeLinear" && half_unit(type_of(std::string(node.input(1)))) != 0)
+      node.attributes["output_dtype"] = static_cast<std::int64_t>(DType::float32);
     if (const TensorPtr value = node.tensor("value"); value != nullptr && half_unit(value->type()) != 0) {
       const bool scale = node.op_type == "Constant" && scales_.contains(node.outputs.front());
       if (!scale) node.attributes["value"] = widened(*value);

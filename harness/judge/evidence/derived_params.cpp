@@ -40,7 +40,10 @@ double symmetric_steps(DType type, const converters::Policy& policy) {
   constexpr double kHalfOf8Bits = 127.5;
   const auto limits = core::integer_limits(type);
   if (core::is_real(type)) return static_cast<double>(limits.high);
-  return static_cast<double>(limits.high - limits.low) / 2 + (policy.divisor - kHalfOf8Bits);
+  const double beyond = policy.divisor - kHalfOf8Bits;
+  // A range of fewer bits (ONNX Runtime's reduce_range) is one of codes of 8 bits.
+  const bool bytes = core::element_size_bits(type) == 8;
+  return static_cast<double>(limits.high - limits.low) / 2 + (bytes ? beyond : std::clamp(beyond, -0.5, 0.5));
 }
 
 bool is_wide_unsigned(DType type) { return core::integer_limits(type).low == 0 && core::element_size_bits(type) >= 8; }
