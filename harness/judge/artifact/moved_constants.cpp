@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/free_names.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
 
@@ -30,11 +31,11 @@ bool may_move(const Node& node) {
 class Mover {
  public:
   explicit Mover(const model::Model& artifact)
-      : result_(artifact), graph_(artifact.graph), wiring_(artifact.graph), constants_(constants_of(artifact.graph)) {
-    for (const Node& node : graph_.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
-    for (const model::ValueInfo& input : graph_.inputs) taken_.insert(input.name);
-    for (const auto& [name, tensor] : graph_.initializers) taken_.insert(name);
-  }
+      : result_(artifact),
+        graph_(artifact.graph),
+        wiring_(artifact.graph),
+        constants_(constants_of(artifact.graph)),
+        names_(artifact.graph) {}
 
   /// Each constant by the first node that moves it; nothing where none is.
   std::optional<model::Model> write() {
@@ -106,7 +107,7 @@ class Mover {
     auto moved = moved_constant(quantize != nullptr ? quantize->input(0) : dequantize.input(0), move);
     if (!moved) return false;
     if (quantize != nullptr) {
-      const auto target = fresh(std::string(dequantize.input(0)) + "_moved");
+      const auto target = names_.fresh(std::string(dequantize.input(0)) + "_moved");
       if (!write_like(*quantize, move, *moved, axis, target)) return false;
       moved = target;
     }
@@ -119,7 +120,7 @@ class Mover {
     Node made = quantizer;
     made.inputs[0] = from;
     made.outputs = {to};
-    if (wiring_.consumers(quantizer.outputs.front()).size() > 1) made.name = fresh(quantizer.name + "_moved");
+    if (wiring_.consumers(quantizer.outputs.front()).size() > 1) made.name = names_.fresh(quantizer.name + "_moved");
     if (axis) made.attributes["axis"] = *axis;
     const TensorPtr scale = find_constant(constants_, quantizer.input(1));
     for (std::size_t i = 1; i < made.inputs.size() && scale->rank() > 1; ++i) {
@@ -151,7 +152,7 @@ class Mover {
       if (!codes) return std::nullopt;
       Node copy = *made;
       copy.inputs[0] = *codes;
-      copy.outputs = {fresh(std::string(name) + "_moved")};
+      copy.outputs = {names_.fresh(std::string(name) + "_moved")};
       copy.name = copy.outputs.front();
       bypassed_.insert(std::string(name));
       result_.graph.nodes.push_back(copy);
@@ -161,7 +162,7 @@ class Mover {
     if (value == nullptr) return std::nullopt;
     auto result = move_constant(*value, move);
     if (!result) return std::nullopt;
-    const auto target = fresh(std::string(name) + "_moved");
+    const auto target = names_.fresh(std::string(name) + "_moved");
     result_.graph.initializers[target] = std::make_shared<const Tensor>(*std::move(result));
     return target;
   }
@@ -182,22 +183,31 @@ class Mover {
     }
   }
 
-  std::string fresh(std::string name) {
-    while (!taken_.insert(name).second) name += "_";
-    return name;
-  }
-
   model::Model result_;
   const model::Graph& graph_;
   model::Wiring wiring_;
   Constants constants_;
-  std::set<std::string, std::less<>> taken_, bypassed_;
+  FreeNames names_;
+  std::set<std::string, std::less<>> bypassed_;
 };
+
+/// A node that moves reads what a DequantizeLinear makes: few artifacts have one, and the others aren't copied.
+bool moves_values_of_codes(const model::Graph& graph) {
+  std::set<std::string_view> made;
+  for (const Node& node : graph.nodes)
+    if (is_dequantize(node) && !node.outputs.empty()) made.insert(node.outputs.front());
+  return std::ranges::any_of(graph.nodes,
+                             [&](const Node& node) { return may_move(node) && made.contains(node.input(0)); });
+}
 
 }  // namespace
 
 std::shared_ptr<const model::Model> with_moved_constants(std::shared_ptr<const model::Model> artifact) {
-  while (auto moved = Mover(*artifact).write()) artifact = std::make_shared<const model::Model>(*std::move(moved));
+  while (moves_values_of_codes(artifact->graph)) {
+    auto moved = Mover(*artifact).write();
+    if (!moved) break;
+    artifact = std::make_shared<const model::Model>(*std::move(moved));
+  }
   return artifact;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/free_names.hpp"
 #include "harness/judge/artifact/integer_product.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/quantized_form.hpp"
@@ -25,15 +26,16 @@ using reference::QuantizedForm;
 class Writer {
  public:
   Writer(const model::Model& artifact, const model::Graph& original)
-      : result_(artifact), graph_(artifact.graph), wiring_(artifact.graph), constants_(constants_of(artifact.graph)) {
+      : result_(artifact),
+        graph_(artifact.graph),
+        wiring_(artifact.graph),
+        constants_(constants_of(artifact.graph)),
+        names_(artifact.graph) {
     for (const Node& node : original.nodes) {
       if (node.op_type == "Gemm") gemms_.insert(node.outputs.begin(), node.outputs.end());
       if (node.op_type == "Add" || node.op_type == "Sub") others_.insert(node.outputs.begin(), node.outputs.end());
     }
     find_matrices(original);
-    for (const Node& node : artifact.graph.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
-    for (const model::ValueInfo& input : artifact.graph.inputs) taken_.insert(input.name);
-    for (const auto& [name, tensor] : artifact.graph.initializers) taken_.insert(name);
     if (artifact.opset() < kPerAxisOpset && std::ranges::all_of(artifact.graph.nodes, reads_the_same_there)) {
       result_.opsets[""] = kPerAxisOpset;
     }
@@ -120,7 +122,7 @@ class Writer {
     std::array<std::string, 3> left{product.codes, product.scale, product.zero_point};
     if (product.left_scale != nullptr) left[1] = stored(product.codes + "_scale", *product.left_scale);
     if (!product.real.empty()) {
-      for (std::string& name : left) name = fresh(product.real + "_of_" + node.name);
+      for (std::string& name : left) name = names_.fresh(product.real + "_of_" + node.name);
       Node quantize{left[0], "DynamicQuantizeLinear", "", {product.real}, {left.begin(), left.end()}, {}};
       result_.graph.nodes.push_back(std::move(quantize));
     }
@@ -242,7 +244,7 @@ class Writer {
     dequantize.attributes["block_size"] = blocks.block_size;
     dequantize.inputs = {stored(packed, std::move(blocks.codes)), stored(packed + "_scale", std::move(blocks.scale)),
                          stored(packed + "_zero_point", std::move(blocks.zero_point))};
-    dequantize.outputs = {fresh(packed + "_of_" + node.name)};
+    dequantize.outputs = {names_.fresh(packed + "_of_" + node.name)};
     dequantize.name = dequantize.outputs.front();
     Node values = reference::on_values(node, form);
     values.inputs[form.plain] = dequantize.outputs.front();
@@ -266,7 +268,7 @@ class Writer {
     Node add;
     add.name = values.name + "_Add";
     add.op_type = "Add";
-    add.outputs = std::exchange(values.outputs, {fresh(values.outputs.front() + "_product")});
+    add.outputs = std::exchange(values.outputs, {names_.fresh(values.outputs.front() + "_product")});
     add.inputs = {values.outputs.front(), addend};
     result_.graph.nodes.push_back(std::move(values));
     result_.graph.nodes.push_back(std::move(add));
@@ -275,7 +277,7 @@ class Writer {
   /// The name of a constant: its own where it is one already.
   std::string stored(std::string name, Tensor tensor) {
     if (const TensorPtr own = constant(name); own != nullptr && *own == tensor) return name;
-    name = fresh(std::move(name));
+    name = names_.fresh(std::move(name));
     auto made = std::make_shared<const Tensor>(std::move(tensor));
     constants_.insert_or_assign(name, made);
     result_.graph.initializers[name] = std::move(made);
@@ -296,7 +298,7 @@ class Writer {
       values.inputs.push_back(dequantized(node, std::string(node.input(*form.bias)), bias_scale(node, form), "", 0));
     }
     const bool quantized = !node.input(form.output).empty();
-    if (quantized) values.outputs = {fresh(made + "_value")};
+    if (quantized) values.outputs = {names_.fresh(made + "_value")};
     result_.graph.nodes.push_back(values);
     if (!quantized) return;
     Node quantize;
@@ -314,7 +316,7 @@ class Writer {
     dequantize.op_type = "DequantizeLinear";
     dequantize.inputs = {codes, scale};
     if (!zero_point.empty()) dequantize.inputs.push_back(zero_point);
-    dequantize.outputs = {fresh(codes + "_of_" + node.name)};
+    dequantize.outputs = {names_.fresh(codes + "_of_" + node.name)};
     dequantize.name = dequantize.outputs.front();
     if (const TensorPtr scales = constant(scale); scales != nullptr && scales->size() > 1)
       dequantize.attributes["axis"] = axis;
@@ -332,16 +334,12 @@ class Writer {
                   Tensor(weight->type(), weight->shape(), std::move(scales)));
   }
 
-  std::string fresh(std::string name) {
-    while (!taken_.insert(name).second) name += "_";
-    return name;
-  }
-
   model::Model result_;
   const model::Graph& graph_;
   model::Wiring wiring_;
   Constants constants_;
-  std::set<std::string, std::less<>> taken_, gemms_, others_, matrices_;    // what the original's Gemms and sums make
+  FreeNames names_;
+  std::set<std::string, std::less<>> gemms_, others_, matrices_;            // what the original's Gemms and sums make
   std::map<std::size_t, std::pair<std::size_t, IntegerProduct>> products_;  // by their last node, with their first
   std::set<std::size_t> inside_products_;
   struct Sum {
