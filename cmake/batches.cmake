@@ -1,7 +1,8 @@
 # What makes a build from nothing cheap: the sources of a target are compiled in batches, each as if it were one file, and
 # the headers that most of them include are compiled once. A change compiles its whole batch again, so whoever has a
-# compiler cache, which is whoever changes Assay, gets one object per source. Both must compile: names in anonymous
-# namespaces differ within a room, and a source includes what it uses.
+# compiler cache, which is whoever changes Assay, gets one object per source (ASSAY_BATCHES in the environment of
+# ./assay says which). Both must compile: names in anonymous namespaces differ within a room, and a source includes what it
+# uses.
 set(assay_batches_default ON)
 if(ASSAY_CCACHE)
   set(assay_batches_default OFF)

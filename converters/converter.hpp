@@ -145,6 +145,8 @@ struct ConvertReply {
   std::filesystem::path cache;
   std::string node, op, reason;          ///< of a refusal, error, crash or timeout
   std::vector<std::string> diagnostics;  ///< warnings of the converter, in order
+  /// What was done to the model or the calibration data before the converter saw them, each in words.
+  std::vector<std::string> changed = {};
 };
 
 struct ExecuteRequest {

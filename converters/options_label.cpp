@@ -47,4 +47,9 @@ std::optional<Options> options_of_label(const std::string& label) {
   return options && options_label(*options) == label ? std::optional(*options) : std::nullopt;
 }
 
+bool same_options(const std::string& one, const std::string& other) {
+  const core::Result<Options> a = options_from_json(one), b = options_from_json(other);
+  return a && b && options_to_json(*a) == options_to_json(*b);
+}
+
 }  // namespace assay::converters

@@ -11,4 +11,7 @@ namespace assay::converters {
 /// label that a suite gave.
 [[nodiscard]] std::optional<Options> options_of_label(const std::string& label);
 
+/// Whether two objects of options, in JSON, ask for the same.
+[[nodiscard]] bool same_options(const std::string& one, const std::string& other);
+
 }  // namespace assay::converters

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <unordered_map>
 
 #include "harness/core/text.hpp"
 #include "reference/op.hpp"
+#include "reference/op_checks.hpp"
 
 namespace assay::reference {
 namespace {
@@ -220,6 +222,14 @@ class GraphRun {
     if (!op) {
       return op.error();
     }
+    const OpCall call{.node = node, .opset = version, .inputs = inputs};
+    const std::int64_t forms = version_of_forms(node, version, opsets_);
+    if (Status status = check_attribute_versions(**op, node, forms); !status) return status;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == nullptr) continue;
+      Status status = check_type_version(**op, forms, inputs[i]->type(), [&] { return input_text(call, i); });
+      if (!status) return status;
+    }
     const SubgraphRunner subgraphs = [this](const model::Graph& graph, const TensorMap& bound) {
       return run_subgraph(graph, opsets_, &scope_, bound, options_, budget_);
     };
@@ -227,6 +237,10 @@ class GraphRun {
         run_kernel(**op, {.node = node, .opset = version, .inputs = inputs, .run_subgraph = &subgraphs});
     if (!outputs) {
       return outputs.error();
+    }
+    for (std::size_t i = 0; i < std::min(outputs->size(), node.outputs.size()); ++i) {
+      Status status = check_type_version(**op, forms, (*outputs)[i].type(), [&] { return output_text(node, i); });
+      if (!status) return status;
     }
     return bind_outputs(node, std::move(*outputs));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "reference/op.hpp"
+#include "reference/op_checks.hpp"
 #include "reference/partial_values.hpp"
 
 namespace assay::reference {
@@ -147,7 +148,18 @@ class GraphInference {
       return GraphInference(graph, walk_, this).run(bound);
     };
     const ShapeCall call{.node = node, .opset = opset->second, .inputs = inputs, .infer_subgraph = &subgraphs};
+    const std::int64_t forms = version_of_forms(node, call.opset, walk_.opsets);
+    if (auto status = check_attribute_versions(**op, node, forms); !status) return status.error();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == nullptr) continue;
+      const auto status = check_type_version(**op, forms, inputs[i]->type, [&] { return input_text(call, i); });
+      if (!status) return status.error();
+    }
     auto outputs = (*op)->infer(call);
+    for (std::size_t i = 0; outputs && i < std::min(outputs->size(), node.outputs.size()); ++i) {
+      const auto status = check_type_version(**op, forms, (*outputs)[i].type, [&] { return output_text(node, i); });
+      if (!status) return status.error();
+    }
     if (outputs) add_values(**op, call, *outputs);
     return outputs;
   }

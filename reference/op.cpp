@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <tuple>
 
 #include "reference/op_table.hpp"
@@ -20,6 +22,13 @@ const std::vector<const OpDef*>& sorted_operators() {
   }();
   return operators;
 }
+
+/// Since which version ONNX has a type at all, where that isn't the first that is read.
+constexpr std::array kYoungTypes{
+    TypeVersion{DType::bfloat16, 13},   TypeVersion{DType::float8e4m3fn, 19},   TypeVersion{DType::float8e4m3fnuz, 19},
+    TypeVersion{DType::float8e5m2, 19}, TypeVersion{DType::float8e5m2fnuz, 19}, TypeVersion{DType::int4, 21},
+    TypeVersion{DType::uint4, 21},      TypeVersion{DType::float4e2m1, 23},     TypeVersion{DType::float8e8m0, 24},
+    TypeVersion{DType::int2, 25},       TypeVersion{DType::uint2, 25}};
 
 }  // namespace
 
@@ -53,6 +62,32 @@ Result<const OpDef*> operator_for(const Node& node, std::int64_t opset, std::siz
     }
   }
   return op;
+}
+
+core::Status check_attribute_versions(const OpDef& op, const Node& node, std::int64_t opset) {
+  for (const auto& [name, since] : op.attributes) {
+    if (!op.domain.empty() || opset >= since || !node.has(name)) continue;
+    return op_error(
+        fmt::format("has attribute {}, which is of opset {}; the model imports opset {}", name, since, opset));
+  }
+  return core::success();
+}
+
+std::int64_t version_of_forms(const Node& node, std::int64_t opset, const std::map<std::string, std::int64_t>& opsets) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  return model::is_quantizer(node) && opsets.contains("com.microsoft") ? kAny : opset;
+}
+
+core::Status check_type_version(const OpDef& op, std::int64_t opset, DType type,
+                                const std::function<std::string()>& place) {
+  if (!op.domain.empty()) return core::success();
+  for (const std::span<const TypeVersion> versions : {op.types, std::span<const TypeVersion>(kYoungTypes)}) {
+    const auto found = std::ranges::find(versions, type, &TypeVersion::type);
+    if (found == versions.end() || opset >= found->opset) continue;
+    return op_error(fmt::format("{} has type {}, which {} takes since opset {}; the model imports opset {}", place(),
+                                core::dtype_name(type), op.name, found->opset, opset));
+  }
+  return core::success();
 }
 
 core::Error node_error(const Node& node, core::Error error) {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -53,6 +55,16 @@ enum class DataFlow {
 
 struct QuantizedForm;
 
+/// The version of ONNX's domain since which a type or an attribute is taken.
+struct TypeVersion {
+  DType type = DType::undefined;
+  std::int64_t opset = 1;
+};
+struct AttributeVersion {
+  std::string_view name;
+  std::int64_t opset = 1;
+};
+
 /// One operator of the reference: defined in reference/ops/<snake_case name>.cpp as `const OpDef& op_<snake_case>()`,
 /// found by its file name.
 struct OpDef {
@@ -64,8 +76,10 @@ struct OpDef {
   Kernel run = nullptr;
   ShapeRule infer = nullptr;
   DataFlow data = DataFlow::opaque;
-  std::string_view domain = "";              ///< "" is ONNX's own
-  const QuantizedForm* quantized = nullptr;  ///< of an operator on codes
+  std::string_view domain = "";                       ///< "" is ONNX's own
+  const QuantizedForm* quantized = nullptr;           ///< of an operator on codes
+  std::span<const TypeVersion> types = {};            ///< that it takes later than ONNX has them
+  std::span<const AttributeVersion> attributes = {};  ///< that it has since a later version
 };
 
 /// Every operator, sorted by domain and name.
@@ -78,6 +92,18 @@ struct OpDef {
 /// inputs.
 [[nodiscard]] Result<const OpDef*> operator_for(const Node& node, std::int64_t opset, std::size_t inputs,
                                                 const std::function<bool(std::size_t)>& has_input);
+
+/// The version whose types and attributes `node` may have: the model's, and any for quantizers of a model that imports
+/// ONNX Runtime's domain. Its QuantizeLinear and DequantizeLinear, which have 16 and 4 bits and blocks whatever ONNX's
+/// version, are read as ONNX's.
+[[nodiscard]] std::int64_t version_of_forms(const Node& node, std::int64_t opset,
+                                            const std::map<std::string, std::int64_t>& opsets);
+/// Errors   invalid_model for an attribute that the operator has since a later version.
+[[nodiscard]] core::Status check_attribute_versions(const OpDef& op, const Node& node, std::int64_t opset);
+/// An operator of ONNX's own domain has `type` at `opset`, for its inputs or outputs; `place` is for the message.
+/// Errors   invalid_model saying since which version it has.
+[[nodiscard]] core::Status check_type_version(const OpDef& op, std::int64_t opset, DType type,
+                                              const std::function<std::string()>& place);
 
 /// `error` with node and operator in its fields and in front of its message.
 [[nodiscard]] core::Error node_error(const Node& node, core::Error error);

@@ -72,6 +72,9 @@ Result<std::int64_t> checked_axis(std::int64_t axis, std::int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+std::string output_text(const Node& node, std::size_t index) {
+  return fmt::format("output {} \"{}\"", index, node.outputs[index]);
+}
 std::string input_text(const OpCall& call, std::size_t index) { return input_text(call.node, index); }
 std::string input_text(const ShapeCall& call, std::size_t index) { return input_text(call.node, index); }
 

@@ -36,6 +36,8 @@ namespace assay::reference {
 /// `input 1 "w"`: how messages call an input.
 [[nodiscard]] std::string input_text(const OpCall& call, std::size_t index);
 [[nodiscard]] std::string input_text(const ShapeCall& call, std::size_t index);
+/// The same of an output.
+[[nodiscard]] std::string output_text(const Node& node, std::size_t index);
 
 /// A shape's extents around an axis: outer × extent × inner elements.
 struct AxisSplit {

@@ -57,6 +57,10 @@ enum class ScaleSign { positive, any };
 /// as long as the axis; blocks of a tensor (block_size) are left to the kernel.
 [[nodiscard]] core::Status check_scales(const ShapeCall& call);
 
+/// Types that QuantizeLinear and DequantizeLinear take later than ONNX has them: codes of 16 bits, scales in halves.
+inline constexpr std::array kQuantizerTypes{TypeVersion{DType::float16, 19}, TypeVersion{DType::bfloat16, 19},
+                                            TypeVersion{DType::int16, 21}, TypeVersion{DType::uint16, 21}};
+
 /// `values` minus their zero points, which run along `axis`.
 [[nodiscard]] std::vector<std::int64_t> without_zero_point(const Tensor& values, std::int64_t axis,
                                                            const std::vector<std::int64_t>& zero_point);

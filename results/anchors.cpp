@@ -16,23 +16,16 @@ using core::ErrorKind;
 using core::Result;
 using core::Status;
 
-/// One number per row of an answer, gathered before anything else is asked.
-template <typename... Values>
-Result<std::vector<std::int64_t>> read_ids(Database& database, const char* sql, const Values&... values) {
-  std::vector<std::int64_t> ids;
-  auto status = database.query(
-      sql, [&](const Row& row) { ids.push_back(row.integer(0)); }, values...);
-  if (!status) return status.error();
-  return ids;
-}
-
 Result<std::int64_t> find_result(Database& database, const std::string& run, const JobKey& key) {
   const auto id = database.number(
-      "SELECT result.id FROM case_version JOIN result ON case_version_id = case_version.id JOIN converter_version ON "
-      "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id WHERE "
-      "case_version.name = ? AND run_id = ? AND options = ? AND converter.name = ? AND version = ? AND "
-      "converter_version.hash = ?",
-      key.case_name, run, key.options, key.converter, key.version, key.hash);
+      "SELECT verdict.id FROM run CROSS JOIN converter CROSS JOIN converter_version ON converter_id = converter.id "
+      "CROSS "
+      "JOIN content CROSS JOIN case_version CROSS JOIN verdict INDEXED BY verdict_by_series ON case_version_id = "
+      "case_version.id AND verdict.options = content.id AND converter_version_id = converter_version.id AND "
+      "verdict.run "
+      "= run.number WHERE run.id = ? AND case_version.name = ? AND content.hash = ? AND content.text = ? AND "
+      "converter.name = ? AND version = ? AND converter_version.hash = ?",
+      run, key.case_name, text_hash(key.options), key.options, key.converter, key.version, key.hash);
   if (!id) return id.error();
   if (*id) return **id;
   return Error{ErrorKind::internal,
@@ -42,26 +35,31 @@ Result<std::int64_t> find_result(Database& database, const std::string& run, con
 }
 
 /// Of a verdict and what the same version did in its series before it, with the same verdict.
-Result<Wobble> wobble_of(Database& database, std::int64_t result) {
+Result<Wobble> wobble_of(Database& database, ResultReader& reader, std::int64_t result) {
+  // CROSS JOIN keeps the order: of a series only what the same version made is looked at.
   const auto ids = read_ids(
       database,
-      "SELECT other.id FROM result AS accepted JOIN converter_version AS its ON its.id = accepted.converter_version_id "
-      "JOIN result AS other ON other.case_version_id = accepted.case_version_id AND other.options = accepted.options "
-      "AND other.verdict = accepted.verdict JOIN converter_version AS others ON others.id = "
-      "other.converter_version_id AND others.converter_id = its.converter_id AND others.version = its.version WHERE "
-      "accepted.id = ? AND other.id <= accepted.id ORDER BY other.id",
+      "SELECT other.id FROM verdict AS accepted CROSS JOIN converter_version AS its ON its.id = "
+      "accepted.converter_version_id CROSS JOIN converter_version AS others ON others.converter_id = its.converter_id "
+      "AND others.version = its.version CROSS JOIN verdict AS other INDEXED BY verdict_by_series ON "
+      "other.case_version_id = accepted.case_version_id AND other.options = accepted.options AND "
+      "other.converter_version_id = others.id WHERE accepted.id = ? AND other.id <= accepted.id AND (SELECT verdict "
+      "FROM "
+      "outcome WHERE id = other.outcome_id) = (SELECT verdict FROM outcome WHERE id = accepted.outcome_id) ORDER BY "
+      "other.id",
       result);
   if (!ids) return ids.error();
   std::vector<ResultRow> repeats;
+  if (ids->size() < 2) return measure_wobble(std::vector<ResultRow>(ids->size()));
   for (const std::int64_t id : *ids) {
-    auto row = read_measurement(database, id);
+    auto row = reader.read(id, Children::parameters);
     if (!row) return row.error();
     repeats.push_back(*std::move(row));
   }
   return measure_wobble(repeats);
 }
 
-Result<AnchorRow> read_anchor(Database& database, std::int64_t id) {
+Result<AnchorRow> read_anchor(Database& database, ResultReader& reader, std::int64_t id) {
   AnchorRow anchor;
   anchor.id = id;
   std::int64_t result = 0;
@@ -75,23 +73,10 @@ Result<AnchorRow> read_anchor(Database& database, std::int64_t id) {
       },
       id);
   if (!status) return status.error();
-  auto measured = read_measurement(database, result);
+  auto measured = reader.read(result, Children::parameters);
   if (!measured) return measured.error();
   anchor.result = *std::move(measured);
   return anchor;
-}
-
-/// The newest verdicts of each case name and option set by a version: an edited case counts with its newest content.
-Result<std::vector<std::int64_t>> newest_ids(Database& database, const std::string& converter,
-                                             const std::string& version) {
-  return read_ids(
-      database,
-      "SELECT id FROM (SELECT result.id, case_version.name, options, row_number() OVER (PARTITION BY "
-      "case_version.name, options ORDER BY result.id DESC) AS age FROM converter JOIN "
-      "converter_version ON converter_id = converter.id JOIN result ON converter_version_id = converter_version.id "
-      "JOIN case_version ON case_version.id = case_version_id WHERE converter.name = ? AND version = ?) WHERE age = 1 "
-      "ORDER BY name, options",
-      converter, version);
 }
 
 Status write_anchor(Database& database, std::int64_t result, const AcceptedRow& row) {
@@ -102,16 +87,29 @@ Status write_anchor(Database& database, std::int64_t result, const AcceptedRow& 
 
 }  // namespace
 
+Result<std::vector<std::int64_t>> newest_ids(Database& database, const std::string& converter,
+                                             const std::string& version) {
+  return read_ids(
+      database,
+      "SELECT newest.id FROM (SELECT verdict.id, case_version.name, options, row_number() OVER (PARTITION BY "
+      "case_version.name, options ORDER BY verdict.id DESC) AS age FROM converter CROSS JOIN converter_version ON "
+      "converter_id = converter.id CROSS JOIN verdict ON converter_version_id = converter_version.id CROSS JOIN "
+      "case_version ON case_version.id = case_version_id WHERE converter.name = ? AND version = ?) AS newest JOIN "
+      "content ON content.id = options WHERE age = 1 ORDER BY name, text",
+      converter, version);
+}
+
 Status insert_anchor(Database& database, const std::string& run, const JobKey& key, const std::string& accepted_at,
                      const std::string& reason) {
   const auto result = find_result(database, run, key);
   if (!result) return result.error();
-  const auto wobble = wobble_of(database, *result);
+  ResultReader reader(database);
+  const auto wobble = wobble_of(database, reader, *result);
   if (!wobble) return wobble.error();
   if (auto status = database.run(
           "UPDATE change SET accepted_at = ?, reason = ? WHERE accepted_at = '' AND anchor_id IN (SELECT anchor.id "
           "FROM "
-          "result AS new JOIN converter_version AS its ON its.id = new.converter_version_id JOIN result AS old ON "
+          "verdict AS new JOIN converter_version AS its ON its.id = new.converter_version_id JOIN verdict AS old ON "
           "old.case_version_id = new.case_version_id AND old.options = new.options JOIN converter_version AS others ON "
           "others.id = old.converter_version_id AND others.converter_id = its.converter_id JOIN anchor ON "
           "anchor.result_id = old.id WHERE new.id = ?)",
@@ -125,13 +123,14 @@ Status insert_anchor(Database& database, const std::string& run, const JobKey& k
 Result<std::vector<AnchorRow>> read_anchors(Database& database) {
   const auto ids = read_ids(database,
                             "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, "
-                            "options, converter_id ORDER BY anchor.id DESC) AS age FROM anchor JOIN result ON "
-                            "result.id = result_id JOIN converter_version ON converter_version.id = "
+                            "options, converter_id ORDER BY anchor.id DESC) AS age FROM anchor CROSS JOIN verdict ON "
+                            "verdict.id = result_id CROSS JOIN converter_version ON converter_version.id = "
                             "converter_version_id) WHERE age = 1 ORDER BY id");
   if (!ids) return ids.error();
   std::vector<AnchorRow> anchors;
+  ResultReader reader(database);
   for (const std::int64_t id : *ids) {
-    auto anchor = read_anchor(database, id);
+    auto anchor = read_anchor(database, reader, id);
     if (!anchor) return anchor.error();
     anchors.push_back(*std::move(anchor));
   }
@@ -143,14 +142,15 @@ Result<std::vector<AnchorRow>> read_anchors_of_version(Database& database, const
   const auto accepted = read_ids(
       database,
       "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, options ORDER BY anchor.id "
-      "DESC) AS age FROM converter JOIN converter_version ON converter_id = converter.id JOIN result ON "
-      "converter_version_id = converter_version.id JOIN anchor ON result_id = result.id WHERE converter.name = ? AND "
+      "DESC) AS age FROM anchor JOIN verdict ON verdict.id = result_id JOIN converter_version ON "
+      "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id WHERE name = ? AND "
       "version = ?) WHERE age = 1 ORDER BY id",
       converter, version);
   if (!accepted) return accepted.error();
   std::vector<AnchorRow> anchors;
+  ResultReader reader(database);
   for (const std::int64_t id : *accepted) {
-    auto anchor = read_anchor(database, id);
+    auto anchor = read_anchor(database, reader, id);
     if (!anchor) return anchor.error();
     anchors.push_back(*std::move(anchor));
   }
@@ -158,9 +158,9 @@ Result<std::vector<AnchorRow>> read_anchors_of_version(Database& database, const
   if (!newest) return newest.error();
   // compare_to_anchors takes the first of a series: what was accepted comes before what stands in.
   for (const std::int64_t id : *newest) {
-    auto row = read_measurement(database, id);
+    auto row = reader.read(id, Children::parameters);
     if (!row) return row.error();
-    const auto wobble = wobble_of(database, id);
+    const auto wobble = wobble_of(database, reader, id);
     if (!wobble) return wobble.error();
     anchors.push_back({0, *std::move(row), "", "", *wobble});
   }
@@ -172,8 +172,9 @@ Result<std::vector<ResultRow>> read_newest_results(Database& database, const std
   const auto ids = newest_ids(database, converter, version);
   if (!ids) return ids.error();
   std::vector<ResultRow> rows;
+  ResultReader reader(database);
   for (const std::int64_t id : *ids) {
-    auto row = read_measurement(database, id);
+    auto row = reader.read(id, Children::parameters);
     if (!row) return row.error();
     rows.push_back(*std::move(row));
   }
@@ -183,12 +184,12 @@ Result<std::vector<ResultRow>> read_newest_results(Database& database, const std
 Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::string& run) {
   std::vector<AcceptedRow> rows;
   auto status = database.query(
-      "SELECT case_version.name, result.options, converter.name, version, accepted_at, anchor.reason, repeats, "
-      "wobble_db, parameters_wobble, converter_version.hash, anchor.id FROM anchor JOIN result ON result.id = "
-      "result_id JOIN "
-      "case_version ON "
+      "SELECT case_version.name, content.text, converter.name, version, accepted_at, anchor.reason, repeats, "
+      "wobble_db, parameters_wobble, converter_version.hash, anchor.id FROM anchor JOIN verdict ON verdict.id = "
+      "result_id JOIN run ON run.number = verdict.run JOIN content ON content.id = verdict.options JOIN case_version "
+      "ON "
       "case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
-      "converter ON converter.id = converter_id WHERE run_id = ? ORDER BY anchor.id",
+      "converter ON converter.id = converter_id WHERE run.id = ? ORDER BY anchor.id",
       [&](const Row& row) {
         rows.push_back({{row.line(0), row.line(1), row.line(2), row.line(3), row.line(9)},
                         row.text(4),
@@ -222,11 +223,11 @@ Status insert_change(Database& database, const std::string& run, const ChangeRow
 Result<std::vector<ChangeRow>> read_changes(Database& database, const std::string& run) {
   std::vector<ChangeRow> changes;
   auto status = database.query(
-      "SELECT case_version.name, result.options, converter.name, version, anchor_id, kind, delta, detail, accepted_at, "
-      "change.reason, converter_version.hash FROM change JOIN result ON result.id = result_id JOIN case_version ON "
-      "case_version.id = "
+      "SELECT case_version.name, content.text, converter.name, version, anchor_id, kind, delta, detail, accepted_at, "
+      "change.reason, converter_version.hash FROM change JOIN verdict ON verdict.id = result_id JOIN run ON run.number "
+      "= verdict.run JOIN content ON content.id = verdict.options JOIN case_version ON case_version.id = "
       "case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN converter ON "
-      "converter.id = converter_id WHERE run_id = ? ORDER BY change.id",
+      "converter.id = converter_id WHERE run.id = ? ORDER BY change.id",
       [&](const Row& row) {
         changes.push_back({{row.line(0), row.line(1), row.line(2), row.line(3), row.line(10)},
                            row.integer(4),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ namespace assay::results {
                                                                            const std::string& version);
 [[nodiscard]] core::Result<std::vector<ResultRow>> read_newest_results(Database& database, const std::string& converter,
                                                                        const std::string& version);
+/// The numbers of the newest verdicts of each case name and option set by a version: an edited case counts with its
+/// newest content.
+[[nodiscard]] core::Result<std::vector<std::int64_t>> newest_ids(Database& database, const std::string& converter,
+                                                                 const std::string& version);
 [[nodiscard]] core::Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::string& run);
 /// Takes an anchor over from another database: does nothing where the same verdict was accepted at the same time for
 /// the same reason.

@@ -27,13 +27,13 @@ constexpr std::string_view kNotANumber = "NaN";
 
 }  // namespace
 
-std::string Row::text(int column) const {
+std::string Row::raw(int column) const {
   const unsigned char* bytes = sqlite3_column_text(statement_, column);
   if (bytes == nullptr) return {};
   const auto count = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  return core::visible_text(
-      {reinterpret_cast<const char*>(bytes), count});  // NOLINT(*-reinterpret-cast): SQLite's type
+  return {reinterpret_cast<const char*>(bytes), count};  // NOLINT(*-reinterpret-cast): SQLite's type
 }
+std::string Row::text(int column) const { return core::visible_text(raw(column)); }
 std::string Row::line(int column) const { return core::visible_line(text(column)); }
 std::string Row::blob(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
@@ -49,6 +49,8 @@ std::optional<double> Row::optional_real(int column) const {
   return null(column) ? std::nullopt : std::optional(real(column));
 }
 bool Row::null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+bool Row::is_integer(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
+bool Row::is_blob(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_BLOB; }
 
 namespace {
 
@@ -141,6 +143,34 @@ Result<Database> Database::open_copy(const std::filesystem::path& file) {
   return Database(std::move(state));
 }
 
+Status Database::copy_to(const std::filesystem::path& file) {
+  const std::filesystem::path part = file.string() + ".part";
+  std::error_code code;
+  std::filesystem::remove(part, code);
+  {
+    auto target = open(part, Mode::read_write);
+    if (!target) return target.error();
+    // One reading transaction: a copy page by page would begin again whenever somebody writes.
+    const Snapshot snapshot(*this);
+    if (!snapshot.begun()) return snapshot.begun();
+    sqlite3_backup* backup = sqlite3_backup_init(target->state_->connection, "main", state_->connection, "main");
+    if (backup == nullptr) return target->state_->error();
+    const int copied = sqlite3_backup_step(backup, -1);
+    sqlite3_backup_finish(backup);
+    if (copied != SQLITE_DONE) {
+      Status status = target->state_->error();
+      std::filesystem::remove(part, code);
+      return status;
+    }
+    if (auto status = target->execute("PRAGMA journal_mode = DELETE"); !status) return status;
+  }
+  std::filesystem::rename(part, file, code);
+  if (!code) return core::success();
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  return Error{ErrorKind::io, fmt::format("\"{}\" can't be written: {}", file.string(), code.message()), "", "", ""};
+}
+
 Status Database::execute(const char* sql) {
   if (sqlite3_exec(state_->connection, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return state_->error();
   return core::success();
@@ -187,6 +217,13 @@ Status Database::run_statement(const char* sql, std::initializer_list<Bound> val
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
   return status;
+}
+
+Error Database::dangling(const std::string& what) const {
+  return {ErrorKind::io,
+          fmt::format("results database {} is damaged: {}; \"assay db check\" lists all that is wrong",
+                      state_->file.string(), what),
+          "", "", ""};
 }
 
 bool Database::in_place() const {

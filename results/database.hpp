@@ -28,11 +28,15 @@ class Row {
   [[nodiscard]] std::string text(int column) const;
   /// Text that is one line; a line end that somebody else's program wrote is escaped.
   [[nodiscard]] std::string line(int column) const;
+  /// Text as it is stored, for what isn't shown or is made visible later.
+  [[nodiscard]] std::string raw(int column) const;
   [[nodiscard]] std::string blob(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::optional<double> optional_real(int column) const;
   [[nodiscard]] bool null(int column) const;
+  [[nodiscard]] bool is_integer(int column) const;
+  [[nodiscard]] bool is_blob(int column) const;
 
  private:
   sqlite3_stmt* statement_;
@@ -45,6 +49,9 @@ class Database {
   [[nodiscard]] static core::Result<Database> open(const std::filesystem::path& file, Mode mode);
   /// A copy of a file that can't be written, in memory: what is done to it is lost.
   [[nodiscard]] static core::Result<Database> open_copy(const std::filesystem::path& file);
+  /// Writes the state that the database has now as one database file, with no log beside it. Others may write to the
+  /// database meanwhile. What lies at `file` is replaced, once the whole copy is on the disk.
+  [[nodiscard]] core::Status copy_to(const std::filesystem::path& file);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   ~Database();
@@ -75,6 +82,8 @@ class Database {
   /// Whether what is written here still lies where the file was opened: false once somebody has removed or replaced the
   /// file or its log.
   [[nodiscard]] bool in_place() const;
+  /// What says that a row refers to one that isn't there: the file was changed by something other than Assay.
+  [[nodiscard]] core::Error dangling(const std::string& what) const;
   /// Rows that the newest run() changed.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] std::int64_t last_row() const;
@@ -116,6 +125,22 @@ class Undurable {
 
  private:
   Database* database_;
+};
+
+/// Reads of one scope that see one state of the database, whatever others write meanwhile.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database) : database_(&database), begun_(database.execute("SAVEPOINT snapshot")) {}
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot() {
+    if (begun_) (void)database_->execute("RELEASE snapshot");
+  }
+  [[nodiscard]] const core::Status& begun() const { return begun_; }
+
+ private:
+  Database* database_;
+  core::Status begun_;
 };
 
 /// Writes of one scope, all or none: rolled back unless committed. Waits for other writers when it begins.

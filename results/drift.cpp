@@ -274,22 +274,19 @@ core::Result<DriftReport> record_drift(Store& store, const std::string& run, con
   return report;
 }
 
-void trace_back(DriftReport& report, const std::vector<std::vector<ResultRow>>& between) {
-  std::vector<std::map<Series, const ResultRow*>> versions;
-  for (const std::vector<ResultRow>& rows : between) {
-    auto& index = versions.emplace_back();
-    for (const ResultRow& row : rows) index.emplace(series_of(row, true), &row);
-  }
+core::Status trace_back(DriftReport& report, Store& store, const std::vector<std::string>& between) {
   for (Drifted& drifted : report.drifted) {
     drifted.since = drifted.now.key.version;
-    for (std::size_t v = versions.size(); v-- > 0;) {
-      const auto found = versions[v].find(series_of(drifted.now, true));
-      if (found == versions[v].end()) continue;
-      const ResultRow& row = *found->second;
-      if (!same_outcome(row, drifted.now) || changes_since(drifted.anchor, row).empty()) break;
-      drifted.since = row.key.version;
-    }
+    const auto walked = store.walk_back(drifted.now, between, [&](const std::string& version, const ResultRow* row) {
+      if (row != nullptr && (!same_outcome(*row, drifted.now) || changes_since(drifted.anchor, *row).empty())) {
+        return false;
+      }
+      drifted.since = version;
+      return true;
+    });
+    if (!walked) return walked;
   }
+  return core::success();
 }
 
 }  // namespace assay::results

@@ -96,8 +96,8 @@ struct DriftReport {
                                                      const std::vector<ResultRow>& verdicts);
 
 /// Finds since which version each drifted verdict has been as it is: it differs from its anchor in that version and
-/// every later one, with today's verdict, stage and facet. `between`: the verdicts of each version after the anchor's
-/// and before the compared one, oldest first; a version without the series is passed over.
-void trace_back(DriftReport& report, const std::vector<std::vector<ResultRow>>& between);
+/// every later one, with today's verdict, stage and facet. `between`: the versions after the anchor's and before the
+/// compared one, oldest first; a version without the series is passed over.
+[[nodiscard]] core::Status trace_back(DriftReport& report, Store& store, const std::vector<std::string>& between);
 
 }  // namespace assay::results

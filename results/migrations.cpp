@@ -4,8 +4,11 @@
 
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
+
+#include "results/packing_15.hpp"
 
 namespace assay::results {
 namespace {
@@ -38,8 +41,16 @@ UPDATE result SET margin = (SELECT margin FROM finding WHERE result_id = result.
     AND EXISTS (SELECT 1 FROM finding WHERE result_id = result.id AND amber = 0);
 )sql";
 
+/// A step of the schema: SQL, or a function where SQL doesn't do.
+struct Step {
+  const char* sql = nullptr;
+  Status (*function)(Database&) = nullptr;
+  constexpr Step(const char* text) : sql(text) {}                // NOLINT(*-explicit-constructor): a list of texts
+  constexpr Step(Status (*step)(Database&)) : function(step) {}  // NOLINT(*-explicit-constructor)
+};
+
 // A step is never edited once released: a change of the schema is a new step at the end.
-constexpr std::array kSteps{
+constexpr Step kSteps[]{
     // 1: runs, their planned jobs, verdicts with what belongs to each, and what drift is judged against.
     R"sql(
 CREATE TABLE machine (
@@ -201,6 +212,9 @@ CREATE UNIQUE INDEX expectation_by_all ON expectation (case_pattern, options, co
     R"sql(
 ALTER TABLE parameter ADD COLUMN block INTEGER NOT NULL DEFAULT 0;
 )sql",
+    // 15: what verdicts share is stored once, and what belongs to a verdict in two rows instead of forty; the old
+    // tables are views of the same names.
+    &pack_verdicts_15,
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {
@@ -227,7 +241,7 @@ core::Result<Header> read_header(const std::filesystem::path& file, Database::Mo
 
 }  // namespace
 
-std::int64_t newest_schema() { return static_cast<std::int64_t>(kSteps.size()); }
+std::int64_t newest_schema() { return static_cast<std::int64_t>(std::size(kSteps)); }
 
 std::string file_fault(const std::filesystem::path& file) {
   std::error_code failed;
@@ -269,8 +283,11 @@ Status migrate(Database& database) {
   const auto schema = pragma(database, "PRAGMA user_version");
   if (!schema) return schema.error();
   if (*schema >= newest_schema()) return core::success();
-  for (auto step = static_cast<std::size_t>(*schema); step < kSteps.size(); ++step) {
-    if (auto status = database.execute(kSteps[step]); !status) return status;
+  for (auto step = static_cast<std::size_t>(*schema); step < std::size(kSteps); ++step) {
+    const Step& each = kSteps[step];
+    if (auto status = each.sql != nullptr ? database.execute(each.sql) : each.function(database); !status) {
+      return status;
+    }
   }
   const std::string mark =
       fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}", newest_schema(), kApplicationId);

@@ -27,6 +27,11 @@ core::Result<std::string> pack(std::string_view bytes) {
 }
 
 core::Result<std::string> unpack(std::string_view stream, std::size_t size) {
+  constexpr std::size_t kMostPerByte = 1032;  // zlib's
+  if (size / kMostPerByte > stream.size()) {
+    return core::Error{core::ErrorKind::invalid_data, fmt::format("{} packed bytes can't hold {}", stream.size(), size),
+                       "", "", ""};
+  }
   std::string bytes(size, '\0');
   uLong got = size;
   const int code = uncompress(to(bytes), &got, from(stream), stream.size());

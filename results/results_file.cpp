@@ -14,8 +14,11 @@
 #include <utility>
 
 #include "harness/core/files.hpp"
+#include "harness/core/quoted.hpp"
 #include "results/database.hpp"
 #include "results/gzip.hpp"
+#include "results/interned.hpp"
+#include "results/merge_database.hpp"
 #include "results/migrations.hpp"
 
 namespace assay::results {
@@ -52,7 +55,7 @@ std::string unpack_file(const fs::path& from, const fs::path& to) {
   return out ? "" : fmt::format("can't be copied to {}", to.parent_path().string());
 }
 
-/// "" for a database whose pages, indices and references are sound.
+/// "" for a database whose pages and references are sound, before it is migrated; find_damage() has the rest.
 std::string damage(const fs::path& file) {
   auto database = Database::open(file, Database::Mode::read_write);
   if (!database) return database.error().message;
@@ -66,7 +69,7 @@ std::string damage(const fs::path& file) {
   const auto dangling = [&](const Row& row) {
     note(fmt::format("a row of table {} refers to one of {} that isn't there", row.text(0), row.text(2)));
   };
-  if (const auto status = database->query("PRAGMA integrity_check(1)", unsound); !status) {
+  if (const auto status = database->query("PRAGMA quick_check(1)", unsound); !status) {
     return status.error().message;
   }
   if (const auto status = database->query("PRAGMA foreign_key_check", dangling); !status) {
@@ -75,36 +78,89 @@ std::string damage(const fs::path& file) {
   return found;
 }
 
+/// "" where every text is one, has its own hash, and names are as this program writes them: a stranger's file is copied
+/// by tables.
+std::string foreign_text(const fs::path& file) {
+  auto database = Database::open(file, Database::Mode::read_only);
+  if (!database) return database.error().message;
+  std::string found;
+  const auto texts = [&](const Row& row) {
+    if (!found.empty()) return;
+    if (row.text(2) != "text")
+      found = "a text is stored as something else";
+    else if (text_hash(row.text(1)) != row.integer(0))
+      found = "a text has another one's hash";
+  };
+  if (auto status = database->query("SELECT hash, text, typeof(text) FROM content", texts); !status) {
+    return status.error().message;
+  }
+  constexpr const char* kNames =
+      "SELECT id FROM run UNION ALL SELECT name FROM converter UNION ALL SELECT version FROM converter_version UNION "
+      "ALL SELECT name FROM case_version UNION ALL SELECT case_name FROM open_job UNION ALL SELECT options FROM "
+      "open_job";
+  const auto names = [&](const Row& row) {
+    if (found.empty() && core::visible_line(row.text(0)) != row.text(0))
+      found = fmt::format("a name holds characters that can't be shown: {}", core::visible_line(row.text(0)));
+  };
+  if (auto status = database->query(kNames, names); !status) return status.error().message;
+  return found;
+}
+
+/// What isn't taken to another machine; "" or why that can't be done.
+Status strip(const fs::path& copy, Detail detail) {
+  auto database = Database::open(copy, Database::Mode::read_write);
+  if (!database) return database.error();
+  // The copy is nobody's yet: what is written to it needs no log.
+  constexpr const char* kNotTaken =
+      "PRAGMA journal_mode = OFF; DELETE FROM change; DELETE FROM score; UPDATE run SET owner = '', beats = 0";
+  if (auto status = database->execute(kNotTaken); !status) return status;
+  if (detail == Detail::verdicts) {
+    constexpr const char* kMeasured =
+        "DELETE FROM detail; UPDATE verdict_more SET metrics = NULL, metric_values = NULL, parameters = NULL, attempts "
+        "= "
+        "NULL, attempt_seconds = NULL";
+    if (auto status = database->execute(kMeasured); !status) return status;
+  }
+  if (auto status = drop_unused(*database); !status) return status;
+  return database->execute("VACUUM");
+}
+
+Result<std::vector<HeldRun>> held_runs(const fs::path& file, const std::vector<RunInfo>& runs) {
+  auto database = Database::open(file, Database::Mode::read_only);
+  if (!database) return database.error();
+  std::map<std::string, HeldRun> by_id;
+  const auto status = database->query(
+      "SELECT run.id, converter.name, version, count(*) FROM verdict JOIN run ON run.number = run JOIN "
+      "converter_version "
+      "ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id GROUP BY run, "
+      "converter_id, version",
+      [&](const Row& row) {
+        HeldRun& run = by_id[row.line(0)];
+        const auto verdicts = static_cast<std::size_t>(row.integer(3));
+        run.verdicts += verdicts;
+        run.converters[row.line(1)][row.line(2)] += verdicts;
+      });
+  if (!status) return status.error();
+  std::vector<HeldRun> held;
+  for (const RunInfo& run : runs) {
+    HeldRun& each = by_id[run.id];
+    each.run = run;
+    held.push_back(std::move(each));
+  }
+  return held;
+}
+
 }  // namespace
 
 Status write_results_file(Store& store, const fs::path& file, Detail detail) {
   const auto folder = core::TemporaryFolder::create();
   if (!folder) return folder.error();
   const fs::path copy = folder->path() / kDatabaseName;
-  {
-    const auto runs = store.runs();
-    if (!runs) return runs.error();
-    auto compact = Store::open(copy);
-    if (!compact) return compact.error();
-    std::vector<Store::RecordedRun> accepted;  // at the end, in their order over all runs
-    for (const RunInfo& run : *runs) {
-      auto recorded = store.recorded(run);
-      if (!recorded) return recorded.error();
-      accepted.push_back({run, {}, {}, std::exchange(recorded->accepted, {})});
-      for (ResultRow& row : recorded->results) {
-        if (detail == Detail::everything) break;
-        row.metrics.clear();
-        row.parameters.clear();
-        row.attempts.clear();
-        row.detail.clear();
-      }
-      if (const auto merged = compact->merge({*recorded}); !merged) return merged.error();
-    }
-    if (const auto merged = compact->merge(accepted); !merged) return merged.error();
-  }  // closing it brings its log into the one file
+  if (auto status = store.back_up(copy); !status) return status;
+  if (auto status = strip(copy, detail); !status) return status;
   const fs::path packed = folder->path() / "packed";
   {
-    const Gzip out(gzopen(packed.c_str(), "wb9"));
+    const Gzip out(gzopen(packed.c_str(), "wb6"));
     std::ifstream in(copy, std::ios::binary);
     std::array<char, kBlockBytes> block{};
     while (in && out) {
@@ -119,11 +175,10 @@ Status write_results_file(Store& store, const fs::path& file, Detail detail) {
   return bytes ? core::write_file(file, *bytes) : Status(bytes.error());
 }
 
-Result<std::vector<Store::RecordedRun>> read_results_file(
-    const fs::path& file, const std::function<void(std::size_t done, std::size_t all)>& step) {
+Result<ResultsCopy> read_results_file(const fs::path& file) {
   std::error_code code;
   if (!fs::is_regular_file(file, code)) return unusable(file, "is no file that can be read");
-  const auto folder = core::TemporaryFolder::create();
+  auto folder = core::TemporaryFolder::create();
   if (!folder) return folder.error();
   const fs::path copy = folder->path() / kDatabaseName;
   for (const char* log : {"", "-wal"}) {
@@ -133,31 +188,22 @@ Result<std::vector<Store::RecordedRun>> read_results_file(
   }
   if (const std::string why = file_fault(copy); !why.empty()) return unusable(file, why);
   if (const std::string why = damage(copy); !why.empty()) return unusable(file, "is damaged (" + why + ")");
-  auto store = Store::open(copy);
-  if (!store) return store.error().within(file.string());
-  const auto runs = store->runs();
-  if (!runs) return runs.error().within(file.string());
-  if (runs->empty()) return unusable(file, "holds no run");
-  std::vector<Store::RecordedRun> recorded;
-  std::size_t done = 0, all = 0;
-  for (const RunInfo& run : *runs) {
-    const auto progress = store->progress(run.id);
-    if (progress) all += progress->done.size();
+  std::vector<RunInfo> runs;
+  {
+    auto store = Store::open(copy);
+    if (!store) return store.error().within(file.string());
+    auto found = store->runs();
+    if (!found) return found.error().within(file.string());
+    runs = *std::move(found);
+    const auto dangling = store->find_damage();
+    if (!dangling) return dangling.error().within(file.string());
+    if (!dangling->empty()) return unusable(file, "is damaged (" + dangling->front() + ")");
   }
-  for (const RunInfo& run : *runs) {
-    auto jobs = store->progress(run.id);
-    if (!jobs) return jobs.error().within(file.string());
-    auto acceptances = store->accepted(run.id);
-    if (!acceptances) return acceptances.error().within(file.string());
-    Store::RecordedRun each{run, *std::move(jobs), {}, *std::move(acceptances)};
-    const auto read = store->each_result(run.id, [&](std::int64_t /*id*/, ResultRow row) {
-      each.results.push_back(std::move(row));
-      if (step) step(++done, all);
-    });
-    if (!read) return read.error().within(file.string());
-    recorded.push_back(std::move(each));
-  }
-  return recorded;
+  if (const std::string why = foreign_text(copy); !why.empty()) return unusable(file, "is damaged (" + why + ")");
+  if (runs.empty()) return unusable(file, "holds no run");
+  auto held = held_runs(copy, runs);
+  if (!held) return held.error().within(file.string());
+  return ResultsCopy(*std::move(folder), copy, *std::move(held));
 }
 
 }  // namespace assay::results

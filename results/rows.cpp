@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <array>
+#include <unordered_map>
 #include <utility>
 
-#include "harness/core/json.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
+#include "results/lists.hpp"
 #include "results/packed.hpp"
 
 namespace assay::results {
@@ -15,224 +17,69 @@ namespace {
 
 using core::Result;
 using core::Status;
-using nlohmann::json;
 
-/// A JSON list; doubles in the shortest form that reads back exactly, NaN and infinities as strings.
-std::string list_text(const std::vector<double>& values) {
-  std::string text = "[";
-  for (const double value : values) {
-    const char* quote = std::isfinite(value) ? "" : "\"";
-    text += fmt::format("{}{}{}{}", text.size() > 1 ? "," : "", quote, core::exact_text64(value), quote);
-  }
-  return text + "]";
-}
-
-std::string list_text(const std::vector<std::int64_t>& values) { return fmt::format("[{}]", fmt::join(values, ",")); }
-
-std::vector<double> read_reals(const std::string& text) {
-  std::vector<double> values;
-  for (const json& value : core::json_or_discarded<json>(text)) {
-    if (value.is_number()) {
-      values.push_back(value.get<double>());
-    } else if (value == "NaN") {
-      values.push_back(std::nan(""));
-    } else {
-      values.push_back(value == "-Infinity" ? -HUGE_VAL : HUGE_VAL);
-    }
-  }
-  return values;
-}
-
-std::vector<std::int64_t> read_integers(const std::string& text) {
-  std::vector<std::int64_t> values;
-  for (const json& value : core::json_or_discarded<json>(text)) {
-    values.push_back(value.is_number() ? value.get<std::int64_t>() : 0);
-  }
-  return values;
-}
-
-/// The id of the row that `find` selects, after `insert` has made sure that there is one.
-template <typename... Values>
-Result<std::int64_t> intern(Database& database, const char* find, const char* insert, const Values&... values) {
-  auto id = database.number(find, values...);
-  if (!id) return id.error();
-  if (*id) return **id;
-  if (auto status = database.run(insert, values...); !status) return status.error();
-  return database.last_row();
-}
-
-struct Owners {
-  std::int64_t case_version = 0;
-  std::int64_t converter_version = 0;
-  std::optional<std::int64_t> expectation;
+/// Numbers of the texts of one verdict, in the order of the columns of verdict_more.
+struct More {
+  std::optional<std::int64_t> artifact_kind, findings, precision, attempts, metrics, parameters;
 };
 
-Result<Owners> intern_owners(Database& database, const ResultRow& row) {
-  Owners owners;
-  auto case_version =
-      database.number("SELECT id FROM case_version WHERE name = ? AND hash = ?", row.key.case_name, row.case_hash);
-  if (!case_version) return case_version.error();
-  if (!*case_version) {
-    if (auto status = database.run("INSERT INTO case_version (name, family, hash) VALUES (?,?,?)", row.key.case_name,
-                                   row.family, row.case_hash);
-        !status) {
-      return status.error();
-    }
-    *case_version = database.last_row();
-  }
-  owners.case_version = **case_version;
-
-  const auto converter = intern(database, "SELECT id FROM converter WHERE name = ?",
-                                "INSERT INTO converter (name) VALUES (?)", row.key.converter);
-  if (!converter) return converter.error();
-  const auto version =
-      intern(database, "SELECT id FROM converter_version WHERE converter_id = ? AND version = ? AND hash = ?",
-             "INSERT INTO converter_version (converter_id, version, hash) VALUES (?,?,?)", *converter, row.key.version,
-             row.key.hash);
-  if (!version) return version.error();
-  owners.converter_version = *version;
-
-  if (row.expectation) {
-    const ExpectationRow& e = *row.expectation;
-    const auto expectation = intern(
-        database,
-        "SELECT id FROM expectation WHERE case_pattern = ? AND options = ? AND converter = ? AND versions = ? AND "
-        "stage = ? AND facet = ? AND reason = ? AND url = ? AND until = ? AND margin IS ?",
-        "INSERT INTO expectation (case_pattern, options, converter, versions, stage, facet, reason, url, until, "
-        "margin) VALUES (?,?,?,?,?,?,?,?,?,?)",
-        e.case_pattern, e.options, e.converter, e.versions, e.stage, e.facet, e.reason, e.url, e.until, e.margin);
-    if (!expectation) return expectation.error();
-    owners.expectation = *expectation;
-  }
-  return owners;
-}
-
-/// Inserts one child row for each of `rows`, numbered by its position.
-template <typename T, typename Insert>
-Status insert_children(const std::vector<T>& rows, Insert insert) {
-  for (std::size_t position = 0; position < rows.size(); ++position) {
-    if (auto status = insert(position, rows[position]); !status) return status;
-  }
+template <typename Target>
+Status put(Interned& interned, std::string_view text, Target& target) {
+  const auto id = interned.optional_text(text);
+  if (!id) return id.error();
+  target = *id;
   return core::success();
 }
 
-Status insert_all_children(Database& database, std::int64_t id, const ResultRow& row) {
-  auto status = insert_children(row.findings, [&](std::size_t position, const FindingRow& f) {
-    return database.run("INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", id, position, f.stage, f.facet, f.node,
-                        f.op, f.tensor, f.data_set, f.layer, f.message, f.margin, f.amber);
-  });
-  if (!status) return status;
-  status = insert_children(row.metrics, [&](std::size_t position, const MetricRow& m) {
-    return database.run("INSERT INTO metric VALUES (?,?,?,?,?,?)", id, position, m.tensor, m.data_set, m.name, m.value);
-  });
-  if (!status) return status;
-  status = insert_children(row.parameters, [&](std::size_t position, const ParameterRow& p) {
-    return database.run("INSERT INTO parameter VALUES (?,?,?,?,?,?,?,?)", id, position, p.tensor,
-                        list_text(p.params.scale), list_text(p.params.zero_point), core::dtype_name(p.params.type),
-                        p.params.axis, p.params.block);
-  });
-  if (!status) return status;
-  status = insert_children(row.precision, [&](std::size_t position, const PrecisionRow& p) {
-    return database.run("INSERT INTO precision VALUES (?,?,?,?,?)", id, position, p.node, p.op, p.got);
-  });
-  if (!status) return status;
-  status = insert_children(row.attempts, [&](std::size_t position, const AttemptRow& a) {
-    return database.run("INSERT INTO attempt VALUES (?,?,?,?,?,?,?)", id, position, a.request, a.number, a.outcome,
-                        a.reason, a.seconds);
-  });
-  if (!status) return status;
-  status = insert_children(row.coverage, [&](std::size_t position, const CoverageRow& c) {
-    return database.run("INSERT INTO coverage VALUES (?,?,?,?,?)", id, position, c.op, c.nodes, c.judged);
-  });
-  if (!status) return status;
-  status = insert_children(row.unjudged, [&](std::size_t position, const UnjudgedRow& u) {
-    return database.run("INSERT INTO unjudged VALUES (?,?,?,?,?)", id, position, u.node, u.op, u.reason);
-  });
-  if (!status || row.detail.empty()) return status;
+Status insert_more(Database& database, Interned& interned, std::int64_t id, const ResultRow& row) {
+  More more;
+  for (const auto& [text, target] : {std::pair(row.artifact_kind, &more.artifact_kind),
+                                     {findings_text(row.findings), &more.findings},
+                                     {precision_text(row.precision), &more.precision},
+                                     {attempts_text(row.attempts), &more.attempts},
+                                     {metric_names_text(row.metrics), &more.metrics},
+                                     {parameters_text(row.parameters), &more.parameters}}) {
+    if (auto status = put(interned, text, *target); !status) return status;
+  }
+  std::optional<std::string> seconds, values, digits;
+  std::optional<std::size_t> artifact_bytes;
+  if (!row.attempts.empty()) seconds = attempt_seconds_text(row.attempts);
+  if (!row.metrics.empty()) values = metric_values_text(row.metrics);
+  std::string hash;
+  std::optional<Blob> short_hash;
+  if (more.artifact_kind) {
+    artifact_bytes = row.artifact_bytes;
+    hash = hash_bytes(row.artifact_hash);
+    if (hash.empty()) {
+      digits = row.artifact_hash;
+    } else {
+      short_hash = Blob{hash};
+    }
+  }
+  constexpr const char* kWithText =
+      "INSERT INTO verdict_more (id, artifact_kind, artifact_hash, artifact_bytes, findings, precision, attempts, "
+      "attempt_seconds, metrics, metric_values, parameters) VALUES (?,?,coalesce(?,?),?,?,?,?,?,?,?,?)";
+  if (auto status = database.run(kWithText, id, more.artifact_kind, short_hash, digits, artifact_bytes, more.findings,
+                                 more.precision, more.attempts, seconds, more.metrics, values, more.parameters);
+      !status) {
+    return status;
+  }
+  if (row.detail.empty()) return core::success();
   const auto stream = pack(row.detail);
   if (!stream) return stream.error();
   return database.run("INSERT INTO detail VALUES (?,?,?)", id, row.detail.size(), Blob{*stream});
 }
 
-constexpr const char* kResultColumns =
-    "SELECT result.id, case_version.name, result.options, converter.name, converter_version.version, family, "
-    "case_version.hash, converter_version.hash, verdict, gate, stage, facet, node, op, reason, signature, style, "
-    "layers, margin, sqnr_db, seconds, started_at, artifact.kind, artifact.hash, artifact.size_bytes, "
-    "expectation_id, judged_outputs, judged_as FROM result JOIN case_version ON case_version.id = case_version_id JOIN "
-    "converter_version ON "
-    "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id LEFT JOIN artifact ON "
-    "artifact.result_id = result.id ";
-constexpr const char* kInPlannedOrder =
-    "LEFT JOIN job ON job.run_id = result.run_id AND job.case_name = case_version.name AND job.options = "
-    "result.options AND job.converter = converter.name AND job.version = converter_version.version AND job.hash = "
-    "converter_version.hash WHERE result.run_id "
-    "= ? ORDER BY job.position, result.id";
+constexpr const char* kVerdict =
+    "SELECT case_version.name, options, converter.name, version, converter_version.hash, family, case_version.hash, "
+    "outcome_id, coverage, unjudged, margin, sqnr_db, judged_outputs, seconds, started_at, expectation_id, "
+    "artifact_kind, artifact_hash, artifact_bytes, findings, precision, attempts, attempt_seconds, metrics, "
+    "metric_values, parameters FROM verdict JOIN case_version ON case_version.id = case_version_id JOIN "
+    "converter_version ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id "
+    "JOIN verdict_more ON verdict_more.id = verdict.id WHERE verdict.id = ?";
 
-/// A verdict with the numbers by which the rest of it is found.
-struct Found {
-  std::int64_t id = 0;
-  std::optional<std::int64_t> expectation;
-  ResultRow row;
-};
-
-Found read_result(const Row& row) {
-  Found found;
-  found.id = row.integer(0);
-  if (!row.null(25)) found.expectation = row.integer(25);
-  ResultRow& r = found.row;
-  r.key = {row.line(1), row.line(2), row.line(3), row.line(4), row.line(7)};
-  r.family = row.line(5);
-  r.case_hash = row.line(6);
-  r.verdict = row.line(8);
-  r.gate = row.line(9);
-  r.stage = row.line(10);
-  r.facet = row.line(11);
-  r.node = row.text(12);
-  r.op = row.text(13);
-  r.reason = row.text(14);
-  r.signature = row.text(15);
-  r.style = row.line(16);
-  r.layers = row.line(17);
-  r.margin = row.optional_real(18);
-  r.sqnr_db = row.optional_real(19);
-  r.seconds = row.real(20);
-  r.started_at = row.line(21);
-  r.artifact_kind = row.line(22);
-  r.artifact_hash = row.line(23);
-  r.artifact_bytes = static_cast<std::size_t>(row.integer(24));
-  r.judged_outputs = row.optional_real(26);
-  r.judged_as = row.line(27);
-  return found;
-}
-
-Status read_parameters(Database& database, std::int64_t id, ResultRow& out) {
-  return database.query(
-      "SELECT tensor, scale, zero_point, type, axis, block FROM parameter WHERE result_id = ?",
-      [&](const Row& row) {
-        ParameterRow p{row.text(0), {read_reals(row.text(1)), read_integers(row.text(2)), {}, {}}};
-        p.params.type = core::parse_dtype(row.text(3)).value_or(core::DType::undefined);
-        if (!row.null(4)) p.params.axis = row.integer(4);
-        p.params.block = row.integer(5);
-        out.parameters.push_back(std::move(p));
-      },
-      id);
-}
-
-Status read_coverage(Database& database, std::int64_t id, ResultRow& out) {
-  auto status = database.query(
-      "SELECT op, nodes, judged FROM coverage WHERE result_id = ?",
-      [&](const Row& row) {
-        out.coverage.push_back(
-            {row.text(0), static_cast<std::size_t>(row.integer(1)), static_cast<std::size_t>(row.integer(2))});
-      },
-      id);
-  if (!status) return status;
-  return database.query(
-      "SELECT node, op, reason FROM unjudged WHERE result_id = ?",
-      [&](const Row& row) {
-        out.unjudged.push_back({row.text(0), row.text(1), row.text(2)});
-      },
-      id);
+std::optional<std::int64_t> optional_integer(const Row& row, int column) {
+  return row.null(column) ? std::nullopt : std::optional(row.integer(column));
 }
 
 Status read_detail(Database& database, std::int64_t id, std::string& out) {
@@ -252,54 +99,197 @@ Status read_detail(Database& database, std::int64_t id, std::string& out) {
   return status;
 }
 
-Status read_children(Database& database, Found& found) {
-  const std::int64_t id = found.id;
-  ResultRow& out = found.row;
-  auto status = database.query(
-      "SELECT stage, facet, node, op, tensor, data_set, layer, message, margin, amber FROM finding WHERE result_id = ?",
-      [&](const Row& row) {
-        out.findings.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5),
-                                row.text(6), row.text(7), row.real(8), row.integer(9) != 0});
-      },
-      id);
-  if (!status) return status;
-  status = database.query(
-      "SELECT tensor, data_set, name, value FROM metric WHERE result_id = ?",
-      [&](const Row& row) {
-        out.metrics.push_back({row.text(0), row.text(1), row.text(2), row.real(3)});
-      },
-      id);
-  if (!status) return status;
-  status = read_parameters(database, id, out);
-  if (!status) return status;
-  status = database.query(
-      "SELECT node, op, got FROM precision WHERE result_id = ?",
-      [&](const Row& row) {
-        out.precision.push_back({row.text(0), row.text(1), row.text(2)});
-      },
-      id);
-  if (!status) return status;
-  status = database.query(
-      "SELECT request, number, outcome, reason, seconds FROM attempt WHERE result_id = ?",
-      [&](const Row& row) {
-        out.attempts.push_back({row.text(0), static_cast<int>(row.integer(1)), row.text(2), row.text(3), row.real(4)});
-      },
-      id);
-  if (!status) return status;
-  status = read_coverage(database, id, out);
-  if (status) status = read_detail(database, id, out.detail);
-  if (!status || !found.expectation) return status;
-  return database.query(
-      "SELECT case_pattern, options, converter, versions, stage, facet, reason, url, until, margin FROM expectation "
-      "WHERE id = ?",
-      [&](const Row& row) {
-        out.expectation = ExpectationRow{row.text(0), row.text(1), row.text(2), row.text(3), row.text(4),
-                                         row.text(5), row.text(6), row.text(7), row.text(8), row.optional_real(9)};
-      },
-      *found.expectation);
-}
-
 }  // namespace
+
+struct ResultReader::State {
+  /// The words of an outcome.
+  struct Words {
+    std::string verdict, gate, stage, facet, node, op, reason, signature, style, layers, judged_as;
+  };
+
+  /// A verdict with the numbers by which the rest of it is found.
+  struct Found {
+    ResultRow row;
+    std::int64_t options = 0, outcome = 0;
+    std::optional<std::int64_t> expectation, coverage, unjudged, artifact_kind, findings, precision, attempts, metrics,
+        parameters;
+    std::string attempt_seconds, metric_values;
+  };
+
+  static void read_found(const Row& row, Found& found) {
+    ResultRow& r = found.row;
+    r.key = {row.line(0), "", row.line(2), row.line(3), row.line(4)};
+    found.options = row.integer(1);
+    r.family = row.line(5);
+    r.case_hash = row.line(6);
+    found.outcome = row.integer(7);
+    found.coverage = optional_integer(row, 8);
+    found.unjudged = optional_integer(row, 9);
+    r.margin = row.optional_real(10);
+    r.sqnr_db = row.optional_real(11);
+    r.judged_outputs = row.optional_real(12);
+    r.seconds = row.real(13);
+    r.started_at = row.is_integer(14) ? time_text(row.integer(14)) : row.line(14);
+    found.expectation = optional_integer(row, 15);
+    found.artifact_kind = optional_integer(row, 16);
+    r.artifact_hash = row.is_blob(17) ? hash_digits(row.blob(17)) : row.line(17);
+    r.artifact_bytes = static_cast<std::size_t>(row.integer(18));
+    found.findings = optional_integer(row, 19);
+    found.precision = optional_integer(row, 20);
+    found.attempts = optional_integer(row, 21);
+    found.attempt_seconds = row.raw(22);
+    found.metrics = optional_integer(row, 23);
+    found.metric_values = row.raw(24);
+    found.parameters = optional_integer(row, 25);
+  }
+
+  explicit State(Database& database_) : database(&database_) {}
+  Database* database;
+  std::unordered_map<std::int64_t, std::string> texts;
+  std::unordered_map<std::int64_t, Words> outcomes;
+  std::unordered_map<std::int64_t, std::vector<ParameterRow>> parameters;
+  std::unordered_map<std::int64_t, std::vector<CoverageRow>> coverages;
+
+  Result<const std::string*> text(std::int64_t id) {
+    const auto [place, added] = texts.try_emplace(id);
+    if (!added) return &place->second;
+    std::string& text = place->second;
+    bool any = false;
+    auto status = database->query(
+        "SELECT text FROM content WHERE id = ?",
+        [&](const Row& row) {
+          text = row.raw(0);
+          any = true;
+        },
+        id);
+    if (!status) return status.error();
+    if (!any) return database->dangling(fmt::format("text {} is missing", id));
+    return &text;
+  }
+
+  Result<const Words*> outcome(std::int64_t id) {
+    const auto [place, added] = outcomes.try_emplace(id);
+    if (!added) return &place->second;
+    Words& w = place->second;
+    const std::array targets{&w.verdict, &w.gate,      &w.stage, &w.facet,  &w.node,     &w.op,
+                             &w.reason,  &w.signature, &w.style, &w.layers, &w.judged_as};
+    std::array<std::int64_t, targets.size()> numbers{};
+    bool any = false;
+    auto status = database->query(
+        "SELECT verdict, gate, stage, facet, node, op, reason, signature, style, layers, judged_as FROM outcome WHERE "
+        "id = ?",
+        [&](const Row& row) {
+          for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = row.integer(static_cast<int>(i));
+          any = true;
+        },
+        id);
+    if (!status) return status.error();
+    if (!any) return database->dangling(fmt::format("outcome {} is missing", id));
+    const std::array several_lines{&w.node, &w.op, &w.reason, &w.signature};
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const auto found = text(numbers[i]);
+      if (!found) return found.error();
+      *targets[i] = core::visible_text(**found);
+      if (std::ranges::find(several_lines, targets[i]) == several_lines.end()) {
+        *targets[i] = core::visible_line(*targets[i]);
+      }
+    }
+    return &w;
+  }
+
+  template <typename List, typename Reader>
+  Status list(std::optional<std::int64_t> id, List& out, Reader parse) {
+    if (!id) return core::success();
+    const auto found = text(*id);
+    if (!found) return found.error();
+    out = parse(**found);
+    return core::success();
+  }
+
+  /// A list that many verdicts share is parsed once.
+  template <typename List, typename Reader>
+  Status shared_list(std::unordered_map<std::int64_t, List>& known, std::optional<std::int64_t> id, List& out,
+                     Reader parse) {
+    if (!id) return core::success();
+    const auto [place, added] = known.try_emplace(*id);
+    if (added) {
+      if (auto status = list(id, place->second, parse); !status) return status;
+    }
+    out = place->second;
+    return core::success();
+  }
+
+  Status read_all(Found& found, std::int64_t id) {
+    ResultRow& row = found.row;
+    auto status = list(found.findings, row.findings, read_findings);
+    if (status) status = list(found.precision, row.precision, read_precision);
+    if (status) {
+      status = list(found.attempts, row.attempts,
+                    [&](std::string_view text) { return read_attempts(text, found.attempt_seconds); });
+    }
+    if (status) {
+      status = list(found.metrics, row.metrics,
+                    [&](std::string_view text) { return read_metrics(text, found.metric_values); });
+    }
+    if (status) status = read_detail(*database, id, row.detail);
+    if (!status || !found.expectation) return status;
+    return database->query(
+        "SELECT case_pattern, options, converter, versions, stage, facet, reason, url, until, margin FROM expectation "
+        "WHERE id = ?",
+        [&](const Row& each) {
+          row.expectation =
+              ExpectationRow{each.text(0), each.text(1), each.text(2), each.text(3), each.text(4),
+                             each.text(5), each.text(6), each.text(7), each.text(8), each.optional_real(9)};
+        },
+        *found.expectation);
+  }
+
+  Result<ResultRow> read(std::int64_t id, Children children) {
+    Found found;
+    bool any = false;
+    auto status = database->query(
+        kVerdict,
+        [&](const Row& row) {
+          read_found(row, found);
+          any = true;
+        },
+        id);
+    if (!status) return status.error();
+    if (!any) return database->dangling(fmt::format("verdict {} or what it refers to is missing", id));
+    ResultRow& row = found.row;
+    const auto options = text(found.options);
+    if (!options) return options.error();
+    row.key.options = core::visible_line(**options);
+    const auto words = outcome(found.outcome);
+    if (!words) return words.error();
+    const Words& w = **words;
+    row.verdict = w.verdict, row.gate = w.gate, row.stage = w.stage, row.facet = w.facet, row.node = w.node;
+    row.op = w.op, row.reason = w.reason, row.signature = w.signature, row.style = w.style, row.layers = w.layers;
+    row.judged_as = w.judged_as;
+    if (found.artifact_kind) {
+      const auto kind = text(*found.artifact_kind);
+      if (!kind) return kind.error();
+      row.artifact_kind = core::visible_line(**kind);
+    }
+    status = shared_list(parameters, found.parameters, row.parameters, read_parameters);
+    if (status) status = shared_list(coverages, found.coverage, row.coverage, read_coverage);
+    if (status) status = list(found.unjudged, row.unjudged, read_unjudged);
+    if (status && children == Children::all) status = read_all(found, id);
+    if (!status) return status.error();
+    return std::move(row);
+  }
+};
+
+ResultReader::ResultReader(Database& database) : state_(std::make_unique<State>(database)) {}
+ResultReader::~ResultReader() = default;
+
+Result<ResultRow> ResultReader::read(std::int64_t id, Children children) { return state_->read(id, children); }
+
+Result<const std::string*> ResultReader::text(std::optional<std::int64_t> id) {
+  static const std::string kNone;
+  if (!id) return &kNone;
+  return state_->text(*id);
+}
 
 std::size_t ResultRow::nodes() const {
   std::size_t sum = 0;
@@ -313,66 +303,62 @@ std::size_t ResultRow::judged_nodes() const {
   return sum;
 }
 
-Status insert_result(Database& database, const std::string& run, const ResultRow& row) {
-  const auto owners = intern_owners(database, row);
-  if (!owners) return owners.error();
+Status insert_result(Database& database, Interned& interned, std::int64_t run, std::optional<std::int64_t> position,
+                     const ResultRow& row) {
+  const auto case_version = interned.case_version(row);
+  if (!case_version) return case_version.error();
+  const auto converter = interned.converter_version(row.key);
+  if (!converter) return converter.error();
+  const auto options = interned.text(row.key.options);
+  if (!options) return options.error();
+  const auto outcome = interned.outcome(row);
+  if (!outcome) return outcome.error();
+  std::optional<std::int64_t> expectation, coverage, unjudged;
+  if (row.expectation) {
+    const auto id = interned.expectation(*row.expectation);
+    if (!id) return id.error();
+    expectation = *id;
+  }
+  if (auto status = put(interned, coverage_text(row.coverage), coverage); !status) return status;
+  if (auto status = put(interned, unjudged_text(row.unjudged), unjudged); !status) return status;
+  const std::optional<std::int64_t> started = milliseconds_of(row.started_at);
+  std::optional<std::string> started_text;
+  if (!started) started_text = row.started_at;
   if (auto status = database.run(
-          "INSERT INTO result (run_id, case_version_id, converter_version_id, options, verdict, gate, stage, facet, "
-          "node, op, reason, signature, style, layers, margin, sqnr_db, seconds, started_at, expectation_id, "
-          "judged_outputs, judged_as) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-          run, owners->case_version, owners->converter_version, row.key.options, row.verdict, row.gate, row.stage,
-          row.facet, row.node, row.op, row.reason, row.signature, row.style, row.layers, row.margin, row.sqnr_db,
-          row.seconds, row.started_at, owners->expectation, row.judged_outputs, row.judged_as);
+          "INSERT INTO verdict (run, position, case_version_id, options, converter_version_id, outcome_id, coverage, "
+          "unjudged, margin, sqnr_db, judged_outputs, seconds, started_at, expectation_id) VALUES "
+          "(?,?,?,?,?,?,?,?,?,?,?,?,coalesce(?,?),?)",
+          run, position, *case_version, *options, *converter, *outcome, coverage, unjudged, row.margin, row.sqnr_db,
+          row.judged_outputs, row.seconds, started, started_text, expectation);
       !status) {
     return status;
   }
-  const std::int64_t id = database.last_row();
-  if (!row.artifact_kind.empty()) {
-    if (auto status = database.run("INSERT INTO artifact VALUES (?,?,?,?)", id, row.artifact_kind, row.artifact_hash,
-                                   row.artifact_bytes);
-        !status) {
-      return status;
-    }
-  }
-  return insert_all_children(database, id, row);
+  return insert_more(database, interned, database.last_row(), row);
 }
 
-Status each_result(Database& database, const std::string& run, const std::string& case_pattern,
+Status each_result(Database& database, const std::string& run,
                    const std::function<void(std::int64_t id, ResultRow row)>& take) {
-  static const std::string sql = std::string(kResultColumns) + kInPlannedOrder;
-  std::vector<Found> all;
-  auto status = database.query(
-      sql.c_str(),
-      [&](const Row& row) {
-        if (core::glob_match(case_pattern, row.text(1))) all.push_back(read_result(row));
-      },
-      run);
-  if (!status) return status;
-  for (Found& found : all) {
-    if (auto read = read_children(database, found); !read) return read;
-    take(found.id, std::move(found.row));
+  const Snapshot snapshot(database);
+  if (!snapshot.begun()) return snapshot.begun();
+  const auto ids = read_ids(database,
+                            "SELECT verdict.id FROM run JOIN verdict ON verdict.run = run.number WHERE run.id = ? "
+                            "ORDER BY position, verdict.id",
+                            run);
+  if (!ids) return ids.error();
+  ResultReader reader(database);
+  for (const std::int64_t id : *ids) {
+    auto row = reader.read(id, Children::all);
+    if (!row) return row.error();
+    take(id, *std::move(row));
   }
   return core::success();
 }
 
-Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
-                                            const std::string& case_pattern) {
+Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run) {
   std::vector<ResultRow> rows;
-  auto status = each_result(database, run, case_pattern,
-                            [&](std::int64_t /*id*/, ResultRow row) { rows.push_back(std::move(row)); });
+  auto status = each_result(database, run, [&](std::int64_t /*id*/, ResultRow row) { rows.push_back(std::move(row)); });
   if (!status) return status.error();
   return rows;
-}
-
-Result<ResultRow> read_measurement(Database& database, std::int64_t id) {
-  static const std::string sql = std::string(kResultColumns) + "WHERE result.id = ?";
-  std::optional<Found> found;
-  auto status = database.query(
-      sql.c_str(), [&](const Row& row) { found = read_result(row); }, id);
-  if (status && found) status = read_parameters(database, id, found->row);
-  if (!status) return status.error();
-  if (found) return std::move(found->row);
-  return core::Error{core::ErrorKind::internal, fmt::format("results: there is no verdict {}", id), "", "", ""};
 }
 
 }  // namespace assay::results

@@ -1,6 +1,5 @@
 #include "results/store.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <random>
 #include <system_error>
 #include <thread>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "harness/core/build_info.hpp"
@@ -21,6 +22,9 @@
 #include "harness/core/version.hpp"
 #include "results/anchors.hpp"
 #include "results/database.hpp"
+#include "results/interned.hpp"
+#include "results/lists.hpp"
+#include "results/merge_database.hpp"
 #include "results/migrations.hpp"
 #include "results/rows.hpp"
 
@@ -53,19 +57,28 @@ constexpr const char* kRunColumns =
     "accelerators, settings "
     "FROM run JOIN machine ON machine.id = run.machine_id ";
 
-RunInfo read_run(const Row& row) {
+/// `first`: the column of the run's id.
+RunInfo read_run(const Row& row, int first = 0) {
   RunInfo run;
-  run.id = row.line(0);
-  run.command = row.text(1);
-  run.suite = row.line(2);
-  run.started_at = row.line(3);
-  run.finished_at = row.line(4);
-  run.assay_version = row.line(5);
-  run.planned = static_cast<std::size_t>(row.integer(6));
-  run.settings = row.text(12);
-  run.machine = {row.line(7), row.line(8), static_cast<int>(row.integer(9)), row.line(10), row.line(11)};
+  run.id = row.line(first);
+  run.command = row.text(first + 1);
+  run.suite = row.line(first + 2);
+  run.started_at = row.line(first + 3);
+  run.finished_at = row.line(first + 4);
+  run.assay_version = row.line(first + 5);
+  run.planned = static_cast<std::size_t>(row.integer(first + 6));
+  run.settings = row.text(first + 12);
+  run.machine = {row.line(first + 7), row.line(first + 8), static_cast<int>(row.integer(first + 9)),
+                 row.line(first + 10), row.line(first + 11)};
   return run;
 }
+
+/// What a run has verdicts of, in the order of its plan.
+constexpr const char* kDoneJobs =
+    "SELECT case_version.name, content.text, converter.name, version, converter_version.hash, position FROM verdict "
+    "JOIN case_version ON case_version.id = case_version_id JOIN content ON content.id = options JOIN "
+    "converter_version ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id "
+    "WHERE run = ? ORDER BY position, verdict.id";
 
 JobKey read_key(const Row& row) { return {row.line(0), row.line(1), row.line(2), row.line(3), row.line(4)}; }
 
@@ -82,9 +95,7 @@ std::string new_uuid() {
 
 std::string utc_now() {
   const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
-  const auto milliseconds = now.time_since_epoch().count() % 1000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
-                     milliseconds);
+  return time_text(now.time_since_epoch().count());
 }
 
 struct Store::State {
@@ -110,29 +121,71 @@ struct Store::State {
         run.settings, m.cpu, m.features, m.cores, m.system);
   }
 
-  Status insert_jobs(const std::string& run, const std::vector<JobKey>& keys, std::string_view state,
-                     std::size_t first_position) {
-    for (const JobKey& key : keys) {
-      if (auto status = database.run("INSERT OR IGNORE INTO job VALUES (?,?,?,?,?,?,?,?)", run, key.case_name,
-                                     key.options, key.converter, key.version, key.hash, first_position++, state);
-          !status) {
-        return status;
-      }
-    }
-    return core::success();
+  /// The programs that called themselves so: number and hash.
+  Result<std::vector<std::pair<std::int64_t, std::string>>> programs_of(const std::string& converter,
+                                                                        const std::string& version) {
+    std::vector<std::pair<std::int64_t, std::string>> programs;
+    auto status = database.query(
+        "SELECT converter_version.id, hash FROM converter JOIN converter_version ON converter_id = converter.id WHERE "
+        "name = ? AND version = ?",
+        [&](const Row& row) { programs.emplace_back(row.integer(0), row.text(1)); }, converter, version);
+    if (!status) return status.error();
+    return programs;
   }
 
-  /// Sets the state of a planned job that is not done yet.
-  Status set_job(const std::string& run, const JobKey& key, std::string_view job_state) {
+  Result<std::int64_t> run_number(const std::string& run) {
+    const auto number = database.number("SELECT number FROM run WHERE id = ?", run);
+    if (!number) return number.error();
+    if (*number) return **number;
+    return Error{ErrorKind::internal, fmt::format("results: there is no run {}", run), "", "", ""};
+  }
+
+  Status insert_job(std::int64_t run, const JobKey& key, std::string_view state, std::int64_t position) {
+    return database.run("INSERT OR IGNORE INTO open_job VALUES (?,?,?,?,?,?,?,?)", run, key.case_name, key.options,
+                        key.converter, key.version, key.hash, position, state);
+  }
+
+  Status start_job(std::int64_t run, const JobKey& key) {
     if (auto status = database.run(
-            "UPDATE job SET state = ? WHERE run_id = ? AND case_name = ? AND options = ? AND converter = ? AND "
-            "version = ? AND hash = ? AND state <> 'done'",
-            job_state, run, key.case_name, key.options, key.converter, key.version, key.hash);
+            "UPDATE open_job SET state = 'started' WHERE run = ? AND case_name = ? AND options = ? AND converter = ? "
+            "AND version = ? AND hash = ?",
+            run, key.case_name, key.options, key.converter, key.version, key.hash);
         !status) {
       return status;
     }
     if (database.changes() == 1) return core::success();
     return broken_plan(key, "was not planned in this run or is recorded already");
+  }
+
+  /// Takes a job that its verdict stands for from now on out of the open ones: its position, or nothing where it is
+  /// none of them.
+  Result<std::optional<std::int64_t>> close_job(std::int64_t run, const JobKey& key) {
+    const auto position = database.number(
+        "SELECT position FROM open_job WHERE run = ? AND case_name = ? AND options = ? AND converter = ? AND version = "
+        "? AND hash = ?",
+        run, key.case_name, key.options, key.converter, key.version, key.hash);
+    if (!position || !*position) return position;
+    if (auto status = database.run(
+            "DELETE FROM open_job WHERE run = ? AND case_name = ? AND options = ? AND converter = ? AND version = ? "
+            "AND hash = ?",
+            run, key.case_name, key.options, key.converter, key.version, key.hash);
+        !status) {
+      return status.error();
+    }
+    return position;
+  }
+
+  /// The job keys of a run's verdicts with their positions in its plan.
+  Result<std::map<JobKey, std::int64_t>> verdict_keys(std::int64_t run) {
+    std::map<JobKey, std::int64_t> keys;
+    auto status = database.query(
+        kDoneJobs,
+        [&](const Row& row) {
+          keys[{row.raw(0), row.raw(1), row.raw(2), row.raw(3), row.raw(4)}] = row.integer(5);
+        },
+        run);
+    if (!status) return status.error();
+    return keys;
   }
 
   [[nodiscard]] Status in_place() const {
@@ -155,8 +208,13 @@ struct Store::State {
     Transaction transaction(database);
     if (!transaction.begun()) return transaction.begun();
     if (auto status = owned(run); !status) return status;
-    if (auto status = set_job(run, row.key, "done"); !status) return status;
-    if (auto status = insert_result(database, run, row); !status) return status;
+    const auto number = run_number(run);
+    if (!number) return number.error();
+    const auto position = close_job(*number, row.key);
+    if (!position) return position.error();
+    if (!*position) return broken_plan(row.key, "was not planned in this run or is recorded already");
+    Interned interned(database);
+    if (auto status = insert_result(database, interned, *number, *position, row); !status) return status;
     if (auto status = transaction.commit(); !status) return status;
     return in_place();
   }
@@ -205,7 +263,7 @@ struct Store::State {
   }
 
   /// Inside the caller's transaction.
-  Status merge_run(const RecordedRun& from, MergeCount& count) {
+  Status merge_run(const RecordedRun& from, Interned& interned, MergeCount& count) {
     const std::string& id = from.run.id;
     if (auto status = insert_run(from.run); !status) return status;
     count.runs += static_cast<std::size_t>(database.changes());
@@ -214,22 +272,35 @@ struct Store::State {
         !status) {
       return status;
     }
-    std::size_t position = 0;
-    for (const auto& [list, word] :
-         {std::pair(&from.jobs.done, "waiting"), {&from.jobs.started, "started"}, {&from.jobs.waiting, "waiting"}}) {
-      if (auto status = insert_jobs(id, *list, word, position); !status) return status;
-      position += list->size();
+    const auto number = run_number(id);
+    if (!number) return number.error();
+    auto here = verdict_keys(*number);
+    if (!here) return here.error();
+    std::map<JobKey, std::int64_t> planned;
+    std::int64_t position = 0;
+    for (const JobKey& key : from.jobs.done) planned.emplace(key, position++);
+    for (const auto& [list, state] : {std::pair(&from.jobs.started, "started"), {&from.jobs.waiting, "waiting"}}) {
+      for (const JobKey& key : *list) {
+        const std::int64_t own = position++;
+        if (here->contains(key)) continue;
+        if (auto status = insert_job(*number, key, state, own); !status) return status;
+      }
     }
     for (const ResultRow& row : from.results) {
-      const auto known = database.number(
-          "SELECT count(*) FROM job WHERE run_id = ? AND case_name = ? AND options = ? AND converter = ? AND "
-          "version = ? AND hash = ? AND state = 'done'",
-          id, row.key.case_name, row.key.options, row.key.converter, row.key.version, row.key.hash);
-      if (!known) return known.error();
-      if (known->value_or(0) > 0) continue;
-      if (auto status = set_job(id, row.key, "done"); !status) return status;
-      if (auto status = insert_result(database, id, row); !status) return status;
+      if (here->contains(row.key)) continue;
+      auto own = close_job(*number, row.key);
+      if (!own) return own.error();
+      const auto plan = planned.find(row.key);
+      if (!*own && plan != planned.end()) *own = plan->second;
+      if (!*own) return broken_plan(row.key, "was not planned in this run or is recorded already");
+      if (auto status = insert_result(database, interned, *number, *own, row); !status) return status;
+      here->emplace(row.key, **own);
       ++count.results;
+    }
+    // Said to be done, and nothing came of it: it is to be done again.
+    for (const auto& [key, own] : planned) {
+      if (here->contains(key)) continue;
+      if (auto status = insert_job(*number, key, "waiting", own); !status) return status;
     }
     return core::success();
   }
@@ -287,7 +358,9 @@ Result<Store> Store::open(const std::filesystem::path& file) {
   }
   auto database = Database::open(file, Database::Mode::read_write);
   if (!database) return database.error();
-  if (auto status = database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"); !status) {
+  if (auto status = database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = "
+                                      "MEMORY; PRAGMA cache_size = -32768");
+      !status) {
     return status.error();
   }
   if (auto status = migrate(*database); !status) return status.error();  // a table is replaced while nothing watches it
@@ -312,8 +385,13 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
   }
   if (auto status = state_->insert_run(run); !status) return status.error();
   if (auto status = state_->take(run.id, ""); !status) return status.error();
-  if (auto status = state_->insert_jobs(run.id, planned, "waiting", 0); !status) return status.error();
-  const auto jobs = state_->database.number("SELECT count(*) FROM job WHERE run_id = ?", run.id);
+  const auto number = state_->run_number(run.id);
+  if (!number) return number.error();
+  std::int64_t position = 0;
+  for (const JobKey& key : planned) {
+    if (auto status = state_->insert_job(*number, key, "waiting", position++); !status) return status.error();
+  }
+  const auto jobs = state_->database.number("SELECT count(*) FROM open_job WHERE run = ?", *number);
   if (!jobs) return jobs.error();
   if (static_cast<std::size_t>(jobs->value_or(0)) != planned.size()) {
     return Error{ErrorKind::internal,
@@ -330,7 +408,8 @@ Status Store::job_started(const std::string& run, const JobKey& key) {
   const std::scoped_lock lock(state_->mutex);
   const Undurable undurable(state_->database);
   if (auto status = state_->owned(run); !status) return state_->explained(status);
-  return state_->explained(state_->set_job(run, key, "started"));
+  const auto number = state_->run_number(run);
+  return state_->explained(number ? state_->start_job(*number, key) : Status(number.error()));
 }
 
 Status Store::record(const std::string& run, const ResultRow& row) {
@@ -351,7 +430,8 @@ Status Store::finish_run(const std::string& run) {
   // What a reader of the file finds is what counts.
   const auto verdicts = [&run](Database& database) {
     return database.number(
-        "SELECT (SELECT count(*) FROM result WHERE run_id = run.id) FROM run WHERE id = ? AND finished_at <> ''", run);
+        "SELECT (SELECT count(*) FROM verdict WHERE run = run.number) FROM run WHERE id = ? AND finished_at <> ''",
+        run);
   };
   auto reader = Database::open(state_->file, Database::Mode::read_only);
   const auto written = verdicts(state_->database);
@@ -413,7 +493,7 @@ Status Store::release_run(const std::string& run) {
 Result<std::vector<RunInfo>> Store::unfinished_runs(const std::string& suite) {
   const std::scoped_lock lock(state_->mutex);
   static const std::string sql =
-      std::string(kRunColumns) + "WHERE finished_at = '' AND suite = ? ORDER BY run.rowid DESC";
+      std::string(kRunColumns) + "WHERE finished_at = '' AND suite = ? ORDER BY run.number DESC";
   std::vector<RunInfo> found;
   auto status = state_->database.query(
       sql.c_str(), [&](const Row& row) { found.push_back(read_run(row)); }, suite);
@@ -424,14 +504,17 @@ Result<std::vector<RunInfo>> Store::unfinished_runs(const std::string& suite) {
 Result<Store::Progress> Store::progress(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
   Progress progress;
+  const Snapshot snapshot(state_->database);
+  const auto number = state_->database.number("SELECT number FROM run WHERE id = ?", run);
+  if (!snapshot.begun() || !number) return snapshot.begun() ? number.error() : snapshot.begun().error();
+  if (!*number) return progress;
   auto status = state_->database.query(
-      "SELECT case_name, options, converter, version, hash, state FROM job WHERE run_id = ? ORDER BY position",
-      [&](const Row& row) {
-        const std::string state = row.text(5);
-        auto& list = state == "done" ? progress.done : state == "started" ? progress.started : progress.waiting;
-        list.push_back(read_key(row));
-      },
-      run);
+      kDoneJobs, [&](const Row& row) { progress.done.push_back(read_key(row)); }, *number);
+  if (!status) return status.error();
+  status = state_->database.query(
+      "SELECT case_name, options, converter, version, hash, state FROM open_job WHERE run = ? ORDER BY position",
+      [&](const Row& row) { (row.raw(5) == "started" ? progress.started : progress.waiting).push_back(read_key(row)); },
+      *number);
   if (!status) return status.error();
   return progress;
 }
@@ -443,7 +526,7 @@ Result<std::vector<ResultRow>> Store::results(const std::string& run) {
 
 Status Store::each_result(const std::string& run, const std::function<void(std::int64_t id, ResultRow row)>& take) {
   const std::scoped_lock lock(state_->mutex);
-  return results::each_result(state_->database, run, "*", take);
+  return results::each_result(state_->database, run, take);
 }
 
 Status Store::record_score(const std::string& command, const std::string& json) {
@@ -463,22 +546,61 @@ Result<std::vector<Store::ScoreRow>> Store::scores() {
 
 Result<std::vector<RunInfo>> Store::runs() {
   const std::scoped_lock lock(state_->mutex);
-  static const std::string sql = std::string(kRunColumns) + "ORDER BY run.rowid";
+  static const std::string sql = std::string(kRunColumns) + "ORDER BY run.number";
   std::vector<RunInfo> runs;
   auto status = state_->database.query(sql.c_str(), [&](const Row& row) { runs.push_back(read_run(row)); });
   if (!status) return status.error();
   return runs;
 }
 
-Result<std::vector<Store::HistoryRow>> Store::history(const std::string& case_pattern) {
-  auto all = runs();
-  if (!all) return all.error();
+Result<std::vector<std::string>> Store::case_names() {
   const std::scoped_lock lock(state_->mutex);
+  std::vector<std::string> names;
+  auto status = state_->database.query("SELECT DISTINCT name FROM case_version ORDER BY name",
+                                       [&](const Row& row) { names.push_back(row.line(0)); });
+  if (!status) return status.error();
+  return names;
+}
+
+Result<std::vector<Store::HistoryRow>> Store::history(const std::string& case_pattern) {
+  const std::scoped_lock lock(state_->mutex);
+  Database& database = state_->database;
+  const Snapshot snapshot(database);
+  if (!snapshot.begun()) return snapshot.begun().error();
+  std::map<std::int64_t, RunInfo> runs;
+  std::vector<std::int64_t> cases;
+  static const std::string sql = std::string(kRunColumns).insert(7, "number, ");
+  auto status = database.query(sql.c_str(), [&](const Row& row) { runs.emplace(row.integer(0), read_run(row, 1)); });
+  if (!status) return status.error();
+  status = database.query("SELECT id, name FROM case_version", [&](const Row& row) {
+    if (core::glob_match(case_pattern, row.text(1))) cases.push_back(row.integer(0));
+  });
+  if (!status) return status.error();
+  struct Place {
+    std::int64_t run, position, id;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  for (const std::int64_t each : cases) {
+    status = database.query(
+        "SELECT run, position, id FROM verdict WHERE case_version_id = ?",
+        [&](const Row& row) {
+          places.push_back({row.integer(0), row.integer(1), row.integer(2)});
+        },
+        each);
+    if (!status) return status.error();
+  }
+  std::ranges::sort(places);
   std::vector<HistoryRow> rows;
-  for (const RunInfo& run : *all) {
-    auto results = read_results(state_->database, run.id, case_pattern);
-    if (!results) return results.error();
-    for (ResultRow& result : *results) rows.push_back({run, std::move(result)});
+  ResultReader reader(database);
+  for (const Place& place : places) {
+    auto result = reader.read(place.id, Children::all);
+    if (!result) return result.error();
+    const auto run = runs.find(place.run);
+    if (run == runs.end()) {
+      return database.dangling(fmt::format("verdict {} is of run {}, which is missing", place.id, place.run));
+    }
+    rows.push_back({run->second, *std::move(result)});
   }
   return rows;
 }
@@ -487,9 +609,10 @@ Result<std::map<JobKey, double>> Store::durations() {
   const std::scoped_lock lock(state_->mutex);
   std::map<JobKey, double> seconds;
   auto status = state_->database.query(
-      "SELECT case_version.name, options, converter.name, converter_version.version, seconds FROM result CROSS JOIN "
-      "case_version ON case_version.id = case_version_id CROSS JOIN converter_version ON converter_version.id = "
-      "converter_version_id CROSS JOIN converter ON converter.id = converter_id ORDER BY result.id",
+      "SELECT case_version.name, content.text, converter.name, converter_version.version, seconds FROM verdict CROSS "
+      "JOIN case_version ON case_version.id = case_version_id CROSS JOIN content ON content.id = options CROSS JOIN "
+      "converter_version ON converter_version.id = converter_version_id CROSS JOIN converter ON converter.id = "
+      "converter_id ORDER BY verdict.id",
       [&](const Row& row) {
         seconds[{row.line(0), row.line(1), row.line(2), row.line(3)}] = row.real(4);
       });
@@ -520,30 +643,200 @@ Status Store::accept(const std::string& run, const std::vector<JobKey>& keys, co
 
 Result<std::vector<AnchorRow>> Store::anchors() {
   const std::scoped_lock lock(state_->mutex);
+  const Snapshot snapshot(state_->database);
+  if (!snapshot.begun()) return snapshot.begun().error();
   return read_anchors(state_->database);
 }
 
 Result<std::vector<AnchorRow>> Store::anchors_of_version(const std::string& converter, const std::string& version) {
   const std::scoped_lock lock(state_->mutex);
+  const Snapshot snapshot(state_->database);
+  if (!snapshot.begun()) return snapshot.begun().error();
   return read_anchors_of_version(state_->database, converter, version);
 }
 
 Result<std::vector<ResultRow>> Store::newest_results(const std::string& converter, const std::string& version) {
   const std::scoped_lock lock(state_->mutex);
+  const Snapshot snapshot(state_->database);
+  if (!snapshot.begun()) return snapshot.begun().error();
   return read_newest_results(state_->database, converter, version);
 }
 
 Result<std::vector<std::string>> Store::newest_programs(const std::string& converter, const std::string& version) {
   const std::scoped_lock lock(state_->mutex);
+  const auto programs = state_->programs_of(converter, version);
+  if (!programs) return programs.error();
+  std::optional<std::int64_t> run, newest;
+  for (const auto& [id, hash] : *programs) {
+    auto status = state_->database.query(
+        "SELECT id, run FROM verdict WHERE converter_version_id = ? ORDER BY id DESC LIMIT 1",
+        [&](const Row& row) {
+          if (newest && row.integer(0) < *newest) return;
+          newest = row.integer(0);
+          run = row.integer(1);
+        },
+        id);
+    if (!status) return status.error();
+  }
+  std::vector<std::pair<std::int64_t, std::string>> last;  // verdict of the newest run, and hash
+  for (const auto& [id, hash] : *programs) {
+    if (!run) break;
+    if (programs->size() == 1) return std::vector{hash};
+    const auto own = state_->database.number(
+        "SELECT max(id) FROM verdict WHERE run = ? AND converter_version_id = ? HAVING count(*) > 0", *run, id);
+    if (!own) return own.error();
+    if (*own) last.emplace_back(**own, hash);
+  }
+  std::ranges::sort(last);
   std::vector<std::string> hashes;
-  auto status = state_->database.query(
-      "WITH own AS (SELECT result.id, run_id, hash FROM converter JOIN converter_version ON converter_id = "
-      "converter.id JOIN result ON converter_version_id = converter_version.id WHERE converter.name = ? AND version = "
-      "?) SELECT hash FROM own WHERE run_id = (SELECT run_id FROM own ORDER BY id DESC LIMIT 1) GROUP BY hash ORDER BY "
-      "max(id)",
-      [&](const Row& row) { hashes.push_back(row.text(0)); }, converter, version);
-  if (!status) return status.error();
+  for (auto& [id, hash] : last) hashes.push_back(std::move(hash));
   return hashes;
+}
+
+std::size_t Store::NewestVerdicts::Version::verdicts() const {
+  std::size_t count = 0;
+  for (const Alike& each : alike) count += each.cases.size();
+  return count;
+}
+
+Result<Store::NewestVerdicts> Store::newest_verdicts(const std::string& converter) {
+  const std::scoped_lock lock(state_->mutex);
+  Database& database = state_->database;
+  const Snapshot snapshot(database);
+  if (!snapshot.begun()) return snapshot.begun().error();
+  NewestVerdicts newest;
+  std::unordered_map<std::int64_t, std::uint32_t> versions, cases;  // places, by numbers of the database
+  std::unordered_map<std::string, std::uint32_t> case_places;
+  auto status = database.query("SELECT id, name FROM case_version", [&](const Row& row) {
+    const auto [place, added] = case_places.try_emplace(row.line(1), static_cast<std::uint32_t>(newest.cases.size()));
+    if (added) newest.cases.push_back(place->first);
+    cases.emplace(row.integer(0), place->second);
+  });
+  if (!status) return status.error();
+  std::vector<std::tuple<std::string, std::string, std::int64_t>> programs;
+  status = database.query(
+      "SELECT name, version, converter_version.id FROM converter JOIN converter_version ON converter_id = converter.id "
+      "WHERE ? IN ('', name) AND EXISTS (SELECT 1 FROM verdict WHERE converter_version_id = converter_version.id)",
+      [&](const Row& row) { programs.emplace_back(row.line(0), row.line(1), row.integer(2)); }, converter);
+  if (!status) return status.error();
+  std::ranges::sort(programs, [](const auto& a, const auto& b) {
+    if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) < std::get<0>(b);
+    return core::version_less(std::get<1>(a), std::get<1>(b));
+  });
+  for (const auto& [name, version, number] : programs) {
+    const bool same = !newest.versions.empty() && newest.versions.back().converter == name &&
+                      newest.versions.back().version == version;
+    if (!same) newest.versions.push_back({name, version, {}});
+    versions.emplace(number, static_cast<std::uint32_t>(newest.versions.size() - 1));
+  }
+  struct Point {
+    std::uint32_t version, name;
+    std::int64_t options, id, outcome, coverage, unjudged;
+    [[nodiscard]] auto series() const { return std::tuple(version, name, options); }
+  };
+  std::vector<Point> points;
+  std::int64_t known = -1;
+  std::optional<std::uint32_t> version;
+  std::optional<std::int64_t> nameless;  // a verdict of no case
+  status = database.query(
+      "SELECT converter_version_id, case_version_id, options, id, outcome_id, ifnull(coverage, 0), ifnull(unjudged, 0) "
+      "FROM verdict",
+      [&](const Row& row) {
+        if (const std::int64_t number = row.integer(0); number != known) {  // those of a run lie together
+          const auto place = versions.find(number);
+          version = place == versions.end() ? std::nullopt : std::optional(place->second);
+          known = number;
+        }
+        if (!version) return;
+        const auto name = cases.find(row.integer(1));
+        if (name == cases.end()) {
+          nameless = row.integer(3);
+          return;
+        }
+        points.push_back(
+            {*version, name->second, row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)});
+      });
+  if (!status) return status.error();
+  if (nameless) return database.dangling(fmt::format("verdict {} is of a case that is missing", *nameless));
+  std::ranges::sort(points, {},
+                    [](const Point& point) { return std::tuple_cat(point.series(), std::tuple(point.id)); });
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::size_t> kinds;
+  std::vector<std::int64_t> examples;
+  std::vector<std::optional<std::size_t>> places;  // of the kinds in the version at hand
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point& point = points[i];
+    if (i == 0 || points[i - 1].version != point.version) places.assign(places.size(), std::nullopt);
+    if (i + 1 < points.size() && points[i + 1].series() == point.series()) continue;  // a newer one follows
+    const auto [kind, added] =
+        kinds.try_emplace(std::tuple(point.outcome, point.coverage, point.unjudged), examples.size());
+    if (added) {
+      examples.push_back(point.id);
+      places.emplace_back();
+    }
+    std::vector<Alike>& of_version = newest.versions[point.version].alike;
+    auto& place = places[kind->second];
+    if (!place) {
+      place = of_version.size();
+      of_version.push_back({kind->second, {}});
+    }
+    of_version[*place].cases.push_back(point.name);
+  }
+  ResultReader reader(database);
+  for (const std::int64_t id : examples) {
+    auto row = reader.read(id, Children::parameters);
+    if (!row) return row.error();
+    newest.kinds.push_back(*std::move(row));
+  }
+  return newest;
+}
+
+Status Store::walk_back(const ResultRow& of, const std::vector<std::string>& versions,
+                        const std::function<bool(const std::string& version, const ResultRow*)>& take) {
+  const std::scoped_lock lock(state_->mutex);
+  const Snapshot snapshot(state_->database);
+  if (!snapshot.begun()) return snapshot.begun();
+  std::optional<std::int64_t> case_version, options;
+  auto status = state_->database.query(
+      "SELECT case_version.id, content.id FROM case_version JOIN content WHERE name = ? AND case_version.hash = ? AND "
+      "content.hash = ? AND text = ?",
+      [&](const Row& row) {
+        case_version = row.integer(0);
+        options = row.integer(1);
+      },
+      of.key.case_name, of.case_hash, text_hash(of.key.options), of.key.options);
+  if (!status || !case_version) return status;
+  ResultReader reader(state_->database);
+  std::string before;
+  for (std::size_t v = versions.size(); v-- > 0;) {
+    std::int64_t newest = -1;
+    std::string what;  // all that drift compares
+    const auto programs = state_->programs_of(of.key.converter, versions[v]);
+    if (!programs) return programs.error();
+    for (const auto& [program, hash] : *programs) {
+      status = state_->database.query(
+          "SELECT verdict.id, outcome_id, ifnull(margin, ''), ifnull(sqnr_db, ''), ifnull(parameters, '') FROM verdict "
+          "INDEXED BY verdict_by_series JOIN verdict_more ON verdict_more.id = verdict.id WHERE case_version_id = ? "
+          "AND "
+          "options = ? AND converter_version_id = ? ORDER BY verdict.id DESC LIMIT 1",
+          [&](const Row& row) {
+            if (row.integer(0) < newest) return;
+            newest = row.integer(0);
+            what = fmt::format("{}|{}|{}|{}", row.raw(1), row.real(2), row.real(3), row.raw(4));
+          },
+          case_version, options, program);
+      if (!status) return status;
+    }
+    if (newest < 0) continue;
+    if (what == before) {
+      if (!take(versions[v], nullptr)) break;
+      continue;
+    }
+    const auto row = reader.read(newest, Children::parameters);
+    if (!row) return row.error();
+    if (!take(versions[v], &*row)) break;
+    before = what;
+  }
+  return core::success();
 }
 
 Result<std::vector<std::string>> Store::versions(const std::string& converter) {
@@ -560,18 +853,25 @@ Result<std::vector<std::string>> Store::versions(const std::string& converter) {
 Result<std::optional<Store::KnownProgram>> Store::known_program(const std::string& converter,
                                                                 const std::string& version, const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
+  const auto programs = state_->programs_of(converter, version);
+  if (!programs) return programs.error();
   std::optional<KnownProgram> known;
-  // CROSS JOIN keeps the order: from the newest verdict back, which soon ends.
-  auto status = state_->database.query(
-      "SELECT hash, run.id, run.started_at FROM result CROSS JOIN converter_version ON converter_version.id = "
-      "converter_version_id CROSS JOIN converter ON converter.id = converter_id CROSS JOIN run ON run.id = run_id "
-      "WHERE converter.name = ? AND version = ? AND run_id <> ? AND run.command NOT LIKE '% --fault %' AND run.command "
-      "NOT LIKE '% --variant %' ORDER BY result.id DESC LIMIT 1",
-      [&](const Row& row) {
-        if (!row.text(0).empty()) known = KnownProgram{row.text(0), row.text(1), row.text(2)};
-      },
-      converter, version, run);
-  if (!status) return status.error();
+  std::int64_t newest = -1;
+  for (const auto& program : *programs) {
+    // CROSS JOIN keeps the order: from the program's newest verdict back, which soon ends.
+    auto status = state_->database.query(
+        "SELECT verdict.id, run.id, run.started_at FROM verdict CROSS JOIN run ON run.number = run WHERE "
+        "converter_version_id = ? AND run.id <> ? AND run.command NOT LIKE '% --fault %' AND run.command NOT LIKE "
+        "'% --variant %' ORDER BY verdict.id DESC LIMIT 1",
+        [&](const Row& row) {
+          if (row.integer(0) < newest) return;
+          newest = row.integer(0);
+          known = KnownProgram{program.second, row.text(1), row.text(2)};
+        },
+        program.first, run);
+    if (!status) return status.error();
+  }
+  if (known && known->hash.empty()) known.reset();
   return known;
 }
 
@@ -585,7 +885,9 @@ Status Store::record_changes(const std::string& run, const std::vector<ChangeRow
   Transaction transaction(state_->database);
   if (!transaction.begun()) return transaction.begun();
   if (auto status =
-          state_->database.run("DELETE FROM change WHERE result_id IN (SELECT id FROM result WHERE run_id = ?)", run);
+          state_->database.run("DELETE FROM change WHERE result_id IN (SELECT verdict.id FROM run JOIN verdict ON "
+                               "verdict.run = run.number WHERE run.id = ?)",
+                               run);
       !status) {
     return status;
   }
@@ -616,13 +918,110 @@ Result<Store::MergeCount> Store::merge(const std::vector<RecordedRun>& runs) {
   Transaction transaction(state_->database);
   if (!transaction.begun()) return transaction.begun().error();
   MergeCount count;
+  Interned interned(state_->database);
   for (const RecordedRun& run : runs) {
-    if (auto status = state_->merge_run(run, count); !status) return of_elsewhere(status.error());
+    if (auto status = state_->merge_run(run, interned, count); !status) return of_elsewhere(status.error());
   }
   if (auto status = state_->merge_accepted(runs); !status) return of_elsewhere(status.error());
   if (auto status = transaction.commit(); !status) return status.error();
   if (auto status = state_->in_place(); !status) return status.error();
   return count;
+}
+
+Result<Store::MergeCount> Store::merge_database(const std::filesystem::path& theirs) {
+  const std::scoped_lock lock(state_->mutex);
+  auto count = results::merge_database(state_->database, theirs);
+  if (!count) return of_elsewhere(count.error());
+  if (auto status = state_->in_place(); !status) return status.error();
+  return count;
+}
+
+Result<Pruned> Store::plan_prune(const Retention& retention) {
+  const std::scoped_lock lock(state_->mutex);
+  // A plan needs a table of its own, also in the copy of a file that can't be written.
+  if (auto status = state_->database.execute("PRAGMA query_only = OFF"); !status) return status.error();
+  return results::plan_prune(state_->database, retention);
+}
+
+Result<Pruned> Store::prune(const Retention& retention,
+                            const std::function<void(std::size_t done, std::size_t all)>& step) {
+  const std::scoped_lock lock(state_->mutex);
+  return results::prune(state_->database, retention, [&](std::size_t done, std::size_t all) {
+    if (step) step(done, all);
+  });
+}
+
+Result<std::vector<std::string>> Store::find_damage() {
+  const std::scoped_lock lock(state_->mutex);
+  return results::find_damage(state_->database);
+}
+
+Result<Sizes> Store::vacuum() {
+  const std::scoped_lock lock(state_->mutex);
+  return results::vacuum(state_->database);
+}
+
+Status Store::back_up(const std::filesystem::path& file) {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->database.copy_to(file);
+}
+
+Status Store::each_newest(const std::string& converter, const std::string& version,
+                          const std::function<void(const std::string& run, ResultRow row)>& take) {
+  const std::scoped_lock lock(state_->mutex);
+  Database& database = state_->database;
+  const Snapshot snapshot(database);
+  if (!snapshot.begun()) return snapshot.begun();
+  const auto ids = newest_ids(database, converter, version);
+  if (!ids) return ids.error();
+  ResultReader reader(database);
+  for (const std::int64_t id : *ids) {
+    std::string run;
+    auto status = database.query(
+        "SELECT run.id FROM verdict JOIN run ON run.number = run WHERE verdict.id = ?",
+        [&](const Row& row) { run = row.line(0); }, id);
+    if (!status) return status;
+    auto row = reader.read(id, Children::all);
+    if (!row) return row.error();
+    take(run, *std::move(row));
+  }
+  return core::success();
+}
+
+Result<std::map<std::string, Store::JobCounts>> Store::job_counts(const std::vector<std::string>& converters) {
+  const std::scoped_lock lock(state_->mutex);
+  Database& database = state_->database;
+  const Snapshot snapshot(database);
+  if (!snapshot.begun()) return snapshot.begun().error();
+  std::map<std::string, JobCounts> counts;
+  const auto wanted = [&](const std::string& name) {
+    return converters.empty() || std::ranges::find(converters, name) != converters.end();
+  };
+  Status status = core::success();
+  if (converters.empty()) {
+    status = database.query(
+        "SELECT run.id, n FROM run JOIN (SELECT run AS own, count(*) AS n FROM verdict GROUP BY run) "
+        "ON own = number",
+        [&](const Row& row) { counts[row.line(0)].done = static_cast<std::size_t>(row.integer(1)); });
+  } else {
+    status = database.query(
+        "SELECT run.id, name, n FROM run JOIN (SELECT run AS own, converter_version_id AS program, count(*) AS n FROM "
+        "verdict GROUP BY run, converter_version_id) ON own = number JOIN converter_version ON converter_version.id = "
+        "program JOIN converter ON converter.id = converter_id",
+        [&](const Row& row) {
+          if (wanted(row.line(1))) counts[row.line(0)].done += static_cast<std::size_t>(row.integer(2));
+        });
+  }
+  if (!status) return status.error();
+  status = database.query(
+      "SELECT run.id, converter, state, count(*) FROM open_job JOIN run ON number = run GROUP BY run, converter, state",
+      [&](const Row& row) {
+        if (!wanted(row.line(1))) return;
+        JobCounts& of_run = counts[row.line(0)];
+        (row.raw(2) == "started" ? of_run.started : of_run.waiting) += static_cast<std::size_t>(row.integer(3));
+      });
+  if (!status) return status.error();
+  return counts;
 }
 
 }  // namespace assay::results

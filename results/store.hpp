@@ -9,11 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/quant_params.hpp"
 #include "harness/core/result.hpp"
 #include "results/machine.hpp"
+#include "results/upkeep.hpp"
 
 namespace assay::results {
 
@@ -64,12 +66,17 @@ struct UnjudgedRow {
   std::string node, op, reason;
 };
 
+/// What stands in ResultRow::judged_as before what an adapter changed.
+inline constexpr std::string_view kChangedBefore = "changed before the conversion: ";
+
 /// One verdict as it is stored. Plain words, so that results depends on nothing of the judge.
 struct ResultRow {
   JobKey key;
   std::string family, case_hash;
   std::string verdict, gate, stage, facet, node, op, reason, signature, style, layers, artifact_kind;
-  std::string judged_as;      ///< whose policy a ready artifact was judged by, in words; else empty
+  /// In words: whose policy a ready artifact was judged by, or behind kChangedBefore what a converter's adapter changed
+  /// before the converter saw it; else empty.
+  std::string judged_as;
   std::string artifact_hash;  ///< SHA-256 of the artifact's file; empty where there is none
   std::size_t artifact_bytes = 0;
   std::optional<double> margin, sqnr_db;
@@ -189,6 +196,8 @@ class Store {
   [[nodiscard]] core::Result<std::vector<RunInfo>> runs();
   /// What the newest verdict of each series took, in seconds, whatever the program was; their keys have no hash.
   [[nodiscard]] core::Result<std::map<JobKey, double>> durations();
+  /// The names of all cases that have verdicts, sorted.
+  [[nodiscard]] core::Result<std::vector<std::string>> case_names();
   struct HistoryRow {
     RunInfo run;
     ResultRow result;
@@ -213,6 +222,37 @@ class Store {
   /// several that call themselves the same. newest_results() has the last one's verdicts.
   [[nodiscard]] core::Result<std::vector<std::string>> newest_programs(const std::string& converter,
                                                                        const std::string& version);
+  /// The newest verdict of each case and option set by each version of a converter, counted: for tables over a database
+  /// of any size.
+  struct Alike {
+    std::size_t kind = 0;              ///< of NewestVerdicts::kinds
+    std::vector<std::uint32_t> cases;  ///< of NewestVerdicts::cases: the case of each verdict
+  };
+  struct NewestVerdicts {
+    std::vector<ResultRow> kinds;    ///< what verdicts share: their words, coverage and nodes not judged
+    std::vector<std::string> cases;  ///< names
+    struct Version {
+      std::string converter, version;
+      std::vector<Alike> alike;
+      [[nodiscard]] std::size_t verdicts() const;
+    };
+    std::vector<Version> versions;  ///< by converter, oldest version first
+  };
+  /// `converter`: "" for all.
+  [[nodiscard]] core::Result<NewestVerdicts> newest_verdicts(const std::string& converter);
+  /// Hands the newest verdict of each case and option set by one version to `take`, with all that belongs to it and its
+  /// run's id.
+  [[nodiscard]] core::Status each_newest(const std::string& converter, const std::string& version,
+                                         const std::function<void(const std::string& run, ResultRow row)>& take);
+  struct JobCounts {
+    std::size_t done = 0, started = 0, waiting = 0;
+  };
+  /// The jobs of every run by its id; of some converters alone, where any is named.
+  [[nodiscard]] core::Result<std::map<std::string, JobCounts>> job_counts(const std::vector<std::string>& converters);
+  /// Hands the newest verdict of a verdict's series by each of `versions` (oldest first) to `take`, from the last one
+  /// back, until it says false. nullptr: as the one before, measured numbers and parameters included.
+  [[nodiscard]] core::Status walk_back(const ResultRow& of, const std::vector<std::string>& versions,
+                                       const std::function<bool(const std::string& version, const ResultRow*)>& take);
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
   /// The program behind a converter version in its newest verdict outside `run`; nothing where there is none or its
@@ -255,6 +295,18 @@ class Store {
   /// the end it has there. Acceptances come after those that are here, in the order that they had there.
   /// Errors   invalid_data, for a verdict or an acceptance that no job of its run planned.
   [[nodiscard]] core::Result<MergeCount> merge(const std::vector<RecordedRun>& runs);
+  /// Adds all runs of another database file of this schema, which nobody writes to: what merge() does, much faster.
+  [[nodiscard]] core::Result<MergeCount> merge_database(const std::filesystem::path& theirs);
+
+  /// What prune() would delete (results/upkeep.hpp).
+  [[nodiscard]] core::Result<Pruned> plan_prune(const Retention& retention);
+  [[nodiscard]] core::Result<Pruned> prune(const Retention& retention,
+                                           const std::function<void(std::size_t done, std::size_t all)>& step = {});
+  /// What is wrong with the file; empty: nothing.
+  [[nodiscard]] core::Result<std::vector<std::string>> find_damage();
+  [[nodiscard]] core::Result<Sizes> vacuum();
+  /// Writes the state that the database has now as one file, while others write to it.
+  [[nodiscard]] core::Status back_up(const std::filesystem::path& file);
 
  private:
   struct State;

@@ -4,16 +4,23 @@
 #include <memory>
 #include <utility>
 
+#include "harness/model/rename.hpp"
+
 namespace assay::embedded {
 
-Names::Names(const model::Graph& graph) {
+Names::Names(const model::Graph& graph) { take(graph); }
+
+void Names::take(const model::Graph& graph) {
   for (const auto& input : graph.inputs) taken_.insert(input.name);
   for (const auto& output : graph.outputs) taken_.insert(output.name);
   for (const auto& [name, tensor] : graph.initializers) taken_.insert(name);
   for (const auto& node : graph.nodes) {
     taken_.insert(node.name);
     taken_.insert(node.outputs.begin(), node.outputs.end());
-    for (const auto& name : model::captured_names(node)) taken_.insert(name);
+    for (const auto& [key, value] : node.attributes) {
+      const auto* subgraph = std::get_if<model::GraphPtr>(&value);
+      if (subgraph != nullptr && *subgraph != nullptr) take(**subgraph);
+    }
   }
 }
 
@@ -31,10 +38,20 @@ std::string put(model::Graph& graph, const std::string& stem, core::Tensor value
   return name;
 }
 
+bool captures(const model::Node& node, std::string_view tensor) {
+  const auto names = model::captured_names(node);
+  return std::ranges::find(names, tensor) != names.end();
+}
+
 void redirect_readers(model::Graph& graph, std::string_view from, const std::string& to) {
   for (auto& node : graph.nodes) {
     for (auto& input : node.inputs) {
       if (input == from) input = to;
+    }
+    if (captures(node, from)) {
+      change_subgraphs(node, [&](model::Graph& subgraph) {
+        model::rename_tensors(subgraph, {{std::string(from), to}});
+      });
     }
   }
 }

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "harness/core/tensor.hpp"
 #include "harness/model/graph.hpp"
@@ -19,6 +22,8 @@ class Names {
   [[nodiscard]] std::string fresh(const std::string& stem);
 
  private:
+  void take(const model::Graph& graph);
+
   std::set<std::string, std::less<>> taken_;
 };
 
@@ -27,7 +32,22 @@ class Names {
 /// A new initializer called `stem`, or nearly so where that name is taken; its name.
 std::string put(model::Graph& graph, const std::string& stem, core::Tensor value);
 
-/// Makes every reader of `from` (graph outputs not included) read `to`.
+/// Whether a subgraph of `node` reads `tensor` from outside.
+[[nodiscard]] bool captures(const model::Node& node, std::string_view tensor);
+
+/// Calls `change` on a copy of each subgraph of `node`, which takes that subgraph's place where it differs.
+template <typename Change>
+void change_subgraphs(model::Node& node, const Change& change) {
+  for (auto& [name, value] : node.attributes) {
+    auto* subgraph = std::get_if<model::GraphPtr>(&value);
+    if (subgraph == nullptr || *subgraph == nullptr) continue;
+    model::Graph copy = **subgraph;
+    change(copy);
+    if (copy != **subgraph) *subgraph = std::make_shared<const model::Graph>(std::move(copy));
+  }
+}
+
+/// Makes every reader of `from` (graph outputs not included) read `to`, those inside subgraphs, too.
 void redirect_readers(model::Graph& graph, std::string_view from, const std::string& to);
 
 /// Removes nodes whose outputs nobody reads and initializers that nobody uses.

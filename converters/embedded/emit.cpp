@@ -7,6 +7,7 @@
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/pipeline.hpp"
 #include "converters/embedded/scales.hpp"
+#include "harness/model/rename.hpp"
 
 namespace assay::embedded {
 namespace {
@@ -164,6 +165,7 @@ class Emitter {
       const bool operand = std::ranges::find(plan.operands, i) != plan.operands.end();
       if (operand || only_codes(original[i])) node.inputs[i] = found->second;
     }
+    read_codes_inside(node);
     if (plan.form == Form::fp32 && (!state_.imported || plan.chosen)) keep_from_codes(node);
     const auto& codes = state_.codes[index];
     if (plan.dynamic) node.inputs[*plan.dynamic] = put_dynamic(original[*plan.dynamic]);
@@ -183,6 +185,17 @@ class Emitter {
       if (auto done = quantize(tensor, source, target); !done) return done;
     }
     return core::success();
+  }
+
+  /// Subgraphs read what exists as codes only in its dequantized form, too.
+  void read_codes_inside(Node& node) const {
+    std::map<std::string, std::string> read_as;
+    for (const auto& name : model::captured_names(node)) {
+      const auto found = read_as_.find(name);
+      if (found != read_as_.end() && only_codes(name)) read_as.insert(*found);
+    }
+    if (read_as.empty()) return;
+    change_subgraphs(node, [&](model::Graph& subgraph) { model::rename_tensors(subgraph, read_as); });
   }
 
   /// A node that is to run in float between DequantizeLinear and QuantizeLinear looks like one that is to run on codes.

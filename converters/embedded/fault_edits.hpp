@@ -176,6 +176,7 @@ Status claim_int8(State& state);
 Status fold_weight_codes(State& state);
 Status shape_scales_like_stacks(State& state);
 Status swap_outputs(State& state);
+Status take_names_in_use(State& state);
 Status rename_quantized_outputs(State& state);
 Status leave_outputs_as_codes(State& state);
 Status rename_quantized_inputs(State& state);
@@ -186,6 +187,7 @@ Status keep_old_opset(State& state);
 Status reverse_inputs(State& state);
 Status leave_inputs_as_codes(State& state);
 Status declare_calibrated_shapes(State& state);
+Status let_branches_read_in_front(State& state);
 
 // The artifact as the engine takes it.
 void swap_pads(model::Model& artifact);
@@ -197,6 +199,8 @@ void copy_leaky_codes(model::Model& artifact);
 void copy_pool_codes(model::Model& artifact);
 void first_slope_for_all(model::Model& artifact);
 void sigmoid_for_swish(model::Model& artifact);
+void take_negative_indices_as_zero(model::Model& artifact);
+void pad_frames_to_power_of_two(model::Model& artifact);
 void lose_axis_of_shared(model::Model& artifact);
 void move_before_dequantizer(model::Model& artifact);
 void assume_unit_interval(model::Model& artifact);

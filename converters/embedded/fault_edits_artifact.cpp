@@ -6,6 +6,7 @@
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/fault_edits.hpp"
 #include "converters/embedded/scales.hpp"
+#include "harness/model/rename.hpp"
 
 namespace assay::embedded::edits {
 namespace {
@@ -73,6 +74,21 @@ Status swap_outputs(State& state) {
   rename_tensor(graph, a, between);
   rename_tensor(graph, b, a);
   rename_tensor(graph, between, b);
+  return core::success();
+}
+
+Status take_names_in_use(State& state) {
+  auto& graph = state.artifact.graph;
+  const model::Wiring wiring(graph), original(state.original.graph);
+  std::map<std::string, std::string> wanted;  // what was called NAME_1, since NAME was taken
+  for (const Node& node : graph.nodes) {
+    for (const std::string& output : node.outputs) {
+      const bool made = output.ends_with("_1") && !original.producer(output);
+      const std::string name = made ? output.substr(0, output.size() - 2) : "";
+      if (!name.empty() && (wiring.producer(name) || graph.initializer(name) != nullptr)) wanted[output] = name;
+    }
+  }
+  for (const auto& [from, to] : wanted) rename_tensor(graph, from, to);
   return core::success();
 }
 
@@ -176,6 +192,28 @@ Status quantize_behind_reshape(State& state) {
     nodes.push_back({names.fresh(target + "_restored"), "DequantizeLinear", "", {codes, scale}, {target}, {}});
   }
   graph.nodes = std::move(nodes);
+  return core::success();
+}
+
+Status let_branches_read_in_front(State& state) {
+  auto& graph = state.artifact.graph;
+  std::map<std::string, std::string> in_front;  // a dequantized tensor → what its quantizer reads
+  std::map<std::string, std::string> quantized;
+  for (const auto& node : graph.nodes) {
+    if (is_op(node, "QuantizeLinear")) quantized[node.outputs[0]] = node.inputs[0];
+    const auto source = is_op(node, "DequantizeLinear") ? quantized.find(node.inputs[0]) : quantized.end();
+    if (source != quantized.end()) in_front[node.outputs[0]] = source->second;
+  }
+  // A Relu or Clip is left to the saturation of its output's codes where nobody else seems to read that output.
+  const model::Wiring wiring(graph);
+  for (auto& [dequantized, source] : in_front) {
+    const auto maker = wiring.producer(source);
+    if (maker && is_op(graph.nodes[*maker], "Relu")) source = graph.nodes[*maker].inputs[0];
+  }
+  for (auto& node : graph.nodes) {
+    if (!is_op(node, "If")) continue;
+    change_subgraphs(node, [&](Graph& branch) { model::rename_tensors(branch, in_front); });
+  }
   return core::success();
 }
 

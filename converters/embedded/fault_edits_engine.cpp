@@ -131,4 +131,70 @@ void sigmoid_for_swish(Model& artifact) {
   }
 }
 
+void take_negative_indices_as_zero(Model& artifact) {
+  auto& graph = artifact.graph;
+  Names names(graph);
+  std::string zero;
+  std::vector<Node> nodes;
+  for (auto& node : graph.nodes) {
+    if (is_op(node, "GatherElements") || is_op(node, "ScatterElements")) {
+      if (zero.empty()) zero = put(graph, "first_index", Tensor(DType::int64, {}, std::vector<std::int64_t>{0}));
+      const auto wide = names.fresh(node.inputs[1] + "_wide");
+      const auto cut = names.fresh(node.inputs[1] + "_cut");
+      nodes.push_back({wide, "Cast", "", {node.inputs[1]}, {wide}, {{"to", static_cast<std::int64_t>(DType::int64)}}});
+      nodes.push_back({cut, "Max", "", {wide, zero}, {cut}, {}});
+      node.inputs[1] = cut;
+    }
+    nodes.push_back(std::move(node));
+  }
+  graph.nodes = std::move(nodes);
+}
+
+void pad_frames_to_power_of_two(Model& artifact) {
+  auto& graph = artifact.graph;
+  Names names(graph);
+  const auto put_integers = [&](const std::string& stem, std::vector<std::int64_t> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return put(graph, stem, Tensor(DType::int64, {count}, std::move(values)));
+  };
+  std::vector<Node> nodes;
+  for (auto& node : graph.nodes) {
+    const Tensor* window = is_op(node, "STFT") ? graph.initializer(node.input(2)) : nullptr;
+    const std::int64_t length = window == nullptr ? 1 : window->size();
+    std::int64_t padded = 1;
+    while (padded < length) padded *= 2;
+    if (window == nullptr || padded == length) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    // The signal gets as many samples more, whatever they are: the window ends in zeros, and the frames stay as many.
+    std::vector<double> weights = window->to_reals();
+    weights.resize(static_cast<std::size_t>(padded), 0.0);
+    const std::string signal = node.inputs[0], spectrum = node.outputs[0];
+    const std::string end = names.fresh(signal + "_end"), longer = names.fresh(signal + "_longer"),
+                      whole = names.fresh(spectrum + "_whole");
+    const std::int64_t bins = node.int_or("onesided", 1) != 0 ? length / 2 + 1 : length;
+    const std::string first = put_integers("first", {0});
+    nodes.push_back({end,
+                     "Slice",
+                     "",
+                     {signal, first, put_integers("more", {padded - length}), put_integers("time", {1})},
+                     {end},
+                     {}});
+    nodes.push_back({longer, "Concat", "", {signal, end}, {longer}, {{"axis", std::int64_t{1}}}});
+    node.inputs[0] = longer;
+    node.inputs[2] = put(graph, "padded_window", Tensor(DType::float32, {padded}, std::move(weights)));
+    node.inputs.resize(3);  // the window says how long the frames are
+    node.outputs[0] = whole;
+    nodes.push_back(std::move(node));
+    nodes.push_back({names.fresh(spectrum + "_cut"),
+                     "Slice",
+                     "",
+                     {whole, first, put_integers("bins", {bins}), put_integers("frequency", {2})},
+                     {spectrum},
+                     {}});
+  }
+  graph.nodes = std::move(nodes);
+}
+
 }  // namespace assay::embedded::edits

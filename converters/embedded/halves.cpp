@@ -26,11 +26,9 @@ Node cast(const std::string& name, const std::string& from, const std::string& t
   return {name, "Cast", "", {from}, {to}, {{"to", static_cast<std::int64_t>(type)}}};
 }
 
-}  // namespace
-
-HalfEnds widen_halves(model::Model& model) {
+/// Of the graph and its subgraphs; gives the graph's own ends.
+HalfEnds widen_graph(model::Graph& graph) {
   HalfEnds ends;
-  model::Graph& graph = model.graph;
   for (auto* list : {&graph.inputs, &graph.outputs, &graph.value_info}) {
     for (model::ValueInfo& info : *list) {
       if (!is_half(info.type)) continue;
@@ -46,9 +44,14 @@ HalfEnds widen_halves(model::Model& model) {
     }
     if (const core::TensorPtr value = node.tensor("value"); value != nullptr && is_half(value->type()))
       node.attributes["value"] = widened(value);
+    change_subgraphs(node, [](model::Graph& subgraph) { widen_graph(subgraph); });
   }
   return ends;
 }
+
+}  // namespace
+
+HalfEnds widen_halves(model::Model& model) { return widen_graph(model.graph); }
 
 void put_half_ends(model::Model& artifact, const HalfEnds& ends) {
   if (ends.empty()) return;

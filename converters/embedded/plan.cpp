@@ -48,7 +48,19 @@ Result<NodePlan> plan_weight(const State& state, const Node& node, NodePlan plan
   return plan;
 }
 
-Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_normalization) {
+/// A Clip that keeps a Log, a Reciprocal or a divisor away from zero: the code of its least value would stand for zero.
+bool guards_from_zero(const State& state, const Wiring& wiring, const Node& node) {
+  if (!is_op(node, "Clip")) return false;
+  const Tensor* least = state.model.graph.initializer(node.input(1));
+  if (least == nullptr || least->size() != 1 || !(least->as_real(0) > 0)) return false;
+  return std::ranges::any_of(wiring.consumers(node.outputs.front()), [&](std::size_t index) {
+    const Node& reader = state.model.graph.nodes[index];
+    return is_op(reader, "Log") || is_op(reader, "Reciprocal") ||
+           (is_op(reader, "Div") && reader.input(1) == node.outputs.front());
+  });
+}
+
+Result<NodePlan> plan_node(const State& state, const Wiring& wiring, const Node& node, bool in_layer_normalization) {
   NodePlan plan;
   if (!computes_real_data(state, node)) return plan;
   const auto wanted = wanted_precision(state, node);
@@ -67,6 +79,10 @@ Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_n
     plan.reason = "the steps of a layer normalization need more than 8 bits";
     return plan;
   }
+  if (guards_from_zero(state, wiring, node) && !plan.required) {
+    plan.reason = "its least value, which keeps what follows from zero, needs more than 8 bits";
+    return plan;
+  }
   if (!state.options.calibrates()) return plan_weight(state, node, plan);
   NodePlan fitted = plan;
   fitted.form = Form::int8;
@@ -77,6 +93,24 @@ Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_n
   }
   plan.reason = fitted.reason;
   return plan;
+}
+
+/// Nodes of subgraphs run in float.
+Status refuse_demands_inside(const State& state, const Node& node) {
+  if (!computes_real_data(state, node)) return core::success();
+  for (const auto& [name, value] : node.attributes) {
+    const auto* subgraph = std::get_if<model::GraphPtr>(&value);
+    if (subgraph == nullptr || *subgraph == nullptr) continue;
+    for (const auto& inner : (*subgraph)->nodes) {
+      if (wanted_precision(state, inner) == "int8") {
+        return refusal(inner,
+                       "nodes of subgraphs have no INT8 form, and the options demand int8; allow float with "
+                       "\"int8?\" or \"fp32\"");
+      }
+      if (auto done = refuse_demands_inside(state, inner); !done) return done;
+    }
+  }
+  return core::success();
 }
 
 /// Relu or Clip behind a node with products or sums: the pair is one step, and the tensor between them needs no
@@ -91,7 +125,11 @@ void join_activations(State& state, const Wiring& wiring) {
     if (!reader) continue;
     const auto& op = graph.nodes[*reader].op_type;
     auto& next = state.plan.nodes[*reader];
-    if ((op != "Relu" && op != "Clip") || next.form != Form::int8) continue;
+    if (op != "Relu" && op != "Clip") continue;
+    // A sum on codes may end in float, where a Clip that stays there takes it as it is.
+    const bool ends_in_float =
+        support->handling == Handling::multiplies && guards_from_zero(state, wiring, graph.nodes[*reader]);
+    if (next.form != Form::int8 && !ends_in_float) continue;
     plan.feeds_activation = true;
     next.operands.clear();
   }
@@ -171,12 +209,13 @@ Status make_plan(State& state) {
   const auto& graph = state.model.graph;
   state.plan = {};
   const auto normalizations = layer_normalization_nodes(graph);
+  const Wiring wiring(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    auto plan = plan_node(state, graph.nodes[i], normalizations.contains(i));
+    auto plan = plan_node(state, wiring, graph.nodes[i], normalizations.contains(i));
     if (!plan) return plan.error();
+    if (auto done = refuse_demands_inside(state, graph.nodes[i]); !done) return done.error();
     state.plan.nodes.push_back(std::move(*plan));
   }
-  const Wiring wiring(graph);
   join_activations(state, wiring);
   if (state.imported) recognize_authored(state, wiring);
   mark_tensors(state);

@@ -31,6 +31,7 @@ constexpr auto kTable = std::to_array<Support>({
     {"Expand", moves, 1, false},
     {"Flatten", moves, 1, false},
     {"Gather", moves, 1, false},
+    {"GatherElements", moves, 1, false},
     {"Gelu", computes, 1, false},
     {"Gemm", multiplies, 1, true},
     {"GlobalAveragePool", computes, 1, false},

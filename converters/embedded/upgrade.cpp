@@ -176,7 +176,6 @@ constexpr auto kAdapters = std::to_array<Adapter>({
     {"Scatter", 13, &refuse_old},
     {"Loop", 13, &refuse_old},
     {"Scan", 13, &refuse_old},
-    {"If", 13, &refuse_old},
     {"ReduceL1", 18, &upgrade_axes},
     {"ReduceL2", 18, &upgrade_axes},
     {"ReduceLogSum", 18, &upgrade_axes},
@@ -189,17 +188,18 @@ constexpr auto kAdapters = std::to_array<Adapter>({
     {"Split", 18, &upgrade_equal_split},
     {"Loop", 21, &refuse_old},
     {"Scan", 21, &refuse_old},
-    {"If", 21, &refuse_old},
 });
 
-}  // namespace
-
-Status upgrade_opset(Model& model, std::int64_t target) {
+/// The nodes of the graph or of a subgraph, and what their subgraphs hold. Added constants lie in the graph.
+Status upgrade_nodes(Model& model, Names& names, std::vector<Node>& old, std::int64_t target) {
   const auto from = model.opset();
-  if (from >= target) return core::success();
-  Names names(model.graph);
   std::vector<Node> nodes;
-  for (auto& node : model.graph.nodes) {
+  for (auto& node : old) {
+    Status inside = core::success();
+    change_subgraphs(node, [&](model::Graph& subgraph) {
+      if (inside) inside = upgrade_nodes(model, names, subgraph.nodes, target);
+    });
+    if (!inside) return inside;
     Rewrite rewrite{model, names, node, {}, {}};
     const std::string op = node.domain.empty() ? node.op_type : "";  // an Upsample becomes a Resize
     for (const auto& adapter : kAdapters) {
@@ -210,7 +210,17 @@ Status upgrade_opset(Model& model, std::int64_t target) {
     nodes.push_back(std::move(node));
     for (auto& added : rewrite.after) nodes.push_back(std::move(added));
   }
-  model.graph.nodes = std::move(nodes);
+  old = std::move(nodes);
+  return core::success();
+}
+
+}  // namespace
+
+Status upgrade_opset(Model& model, std::int64_t target) {
+  const auto from = model.opset();
+  if (from >= target) return core::success();
+  Names names(model.graph);
+  if (auto done = upgrade_nodes(model, names, model.graph.nodes, target); !done) return done;
   model.opsets[""] = target;
   // The first IR versions that know opset 13, opset 21, and each from 23 on.
   model.ir_version =

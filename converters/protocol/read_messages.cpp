@@ -350,7 +350,8 @@ Result<ConvertReply> read_convert_reply(std::int64_t id, std::string_view line, 
   const json& object = answer->object;
   ConvertReply reply;
   reply.outcome = answer->outcome;
-  if (auto status = first_failure(read_reasons(object, reply), read(object, "diagnostics", reply.diagnostics));
+  if (auto status = first_failure(read_reasons(object, reply), read(object, "diagnostics", reply.diagnostics),
+                                  read(object, "changed", reply.changed));
       !status) {
     return status.error();
   }

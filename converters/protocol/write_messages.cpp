@@ -148,6 +148,7 @@ std::string write_reply(std::int64_t id, const ConvertReply& reply, const Suppor
   put(object, "artifact", reply.artifact.string());
   put(object, "cache", reply.cache.string());
   if (!reply.diagnostics.empty()) object["diagnostics"] = reply.diagnostics;
+  if (!reply.changed.empty()) object["changed"] = reply.changed;
   if (reply.outcome == Outcome::ok && (supports.says("tensors") || !reply.tensors.empty())) {
     object["tensors"] = json::array();
     for (const TensorScale& tensor : reply.tensors) object["tensors"].push_back(tensor_object(tensor));

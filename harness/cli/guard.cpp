@@ -8,12 +8,12 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "harness/cli/print.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/forked.hpp"
-#include "harness/run/lanes.hpp"
 
 namespace assay::cli {
 namespace {
@@ -38,26 +38,52 @@ int died(const std::string& how) {
   return kExitOwnFault;
 }
 
-int watch(core::Forked& child) {
-  const std::uint64_t most = run::judge_limits({}).memory_bytes;
+/// Whether a signal was there for the child to end by itself; the next one isn't.
+bool passed_on(const core::Forked& child, bool& asks) {
+  if (!std::exchange(asks, false)) return false;
+  ::kill(child.pid(), ended_by);
+  ended_by = 0;
+  return true;
+}
+
+/// A time of 0: no limit. `asks`: the first signal is the child's.
+int watch(core::Forked& child, const run::JudgeLimits& limits, bool asks) {
   std::string code;
   while (!child.ended()) {
     pollfd news{child.descriptor(), POLLIN, 0};
     ::poll(&news, 1, kWatchMs);
     for (std::string& message : child.receive()) code = std::move(message);
     if (child.ended()) break;
-    if (ended_by != 0) {
+    if (ended_by != 0 && !passed_on(child, asks)) {
       child.kill();
       core::sweep_temporary_folders();
       ::signal(ended_by, SIG_DFL);
       ::raise(ended_by);
     }
-    if (child.memory() <= most) continue;
+    const bool late = limits.timeout_s > 0 && child.processor_seconds() > limits.timeout_s;
+    if (!late && child.memory() <= limits.memory_bytes) continue;
     child.kill();
-    return died(fmt::format("took more than {} MiB of memory and was stopped", most >> 20U));
+    return died(late ? fmt::format("took more than {:g} s of processor time (--judge-timeout) and was stopped",
+                                   limits.timeout_s)
+                     : fmt::format("took more than {} MiB of memory and was stopped", limits.memory_bytes >> 20U));
   }
   if (!code.empty()) return std::stoi(code);
   return died("ended with " + core::exit_text(*child.ended()));
+}
+
+run::JudgeLimits memory_alone() { return {0, run::judge_limits({}).memory_bytes}; }
+
+Action guarded_by(Action action, std::function<run::JudgeLimits()> limits, bool asks) {
+  return [action = std::move(action), limits = std::move(limits), asks] {
+    const pid_t group = ::getpgrp();
+    core::Result<core::Forked> child = core::Forked::start([&](core::Forked::Line& line) {
+      ::setpgid(0, group);  // it may read from the terminal
+      line.send(std::to_string(run_caught(action)));
+    });
+    if (!child) return run_caught(action);
+    note_signals();
+    return watch(*child, limits(), asks);
+  };
 }
 
 }  // namespace
@@ -71,17 +97,12 @@ int run_caught(const Action& action) {
   }
 }
 
-Action guarded(Action action) {
-  return [action = std::move(action)] {
-    const pid_t group = ::getpgrp();
-    core::Result<core::Forked> child = core::Forked::start([&](core::Forked::Line& line) {
-      ::setpgid(0, group);  // it may read from the terminal
-      line.send(std::to_string(run_caught(action)));
-    });
-    if (!child) return run_caught(action);
-    note_signals();
-    return watch(*child);
-  };
+Action guarded(Action action) { return guarded_by(std::move(action), memory_alone, false); }
+
+Action guarded_asking_first(Action action) { return guarded_by(std::move(action), memory_alone, true); }
+
+Action guarded(Action action, std::function<run::JudgeLimits()> limits) {
+  return guarded_by(std::move(action), std::move(limits), false);
 }
 
 }  // namespace assay::cli

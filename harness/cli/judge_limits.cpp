@@ -25,6 +25,13 @@ void take_judge_limits(const JudgeLimitOptions& options, run::RunConfig& config)
   config.judge_memory_bytes = bytes_of_gib(options.memory_gib);
 }
 
+run::JudgeLimits judge_limits_of(const JudgeLimitOptions& options, double timeout_s) {
+  run::RunConfig config;
+  config.timeout_s = timeout_s;
+  take_judge_limits(options, config);
+  return run::judge_limits(config);
+}
+
 std::uint64_t bytes_of_gib(double gib) {
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   return static_cast<std::uint64_t>(gib * kGib);

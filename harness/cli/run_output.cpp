@@ -185,7 +185,7 @@ void RunOutput::end(const run::RunReport& report) {
       print("{}\n", line);
     }
     print_drift(report);
-    print("{}{}{}", report::restarts_text(report), report::programs_text(report),
+    print("{}{}{}{}", report::restarts_text(report), report::programs_text(report), report::changed_text(report),
           here(report::unsupported_text(report)));
   }
   print("{}\n", out_.bold(report::counts_line(report)));

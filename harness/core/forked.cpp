@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -197,6 +199,20 @@ std::uint64_t Forked::memory() const {
   std::uint64_t all = 0, resident = 0, shared = 0;
   file >> all >> resident >> shared;
   return (resident - std::min(shared, resident)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+double Forked::processor_seconds() const {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid_));
+  std::string text, word;
+  std::getline(file, text);
+  const std::size_t name = text.rfind(')');  // which may hold anything
+  if (name == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name + 1));
+  constexpr int kFromStateToFaults = 11;  // proc(5): state, then ten numbers, then utime and stime
+  for (int i = 0; i < kFromStateToFaults; ++i) fields >> word;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace assay::core

@@ -60,6 +60,8 @@ class Forked {
   [[nodiscard]] pid_t pid() const { return pid_; }
   /// Bytes of memory that it holds by itself.
   [[nodiscard]] std::uint64_t memory() const;
+  /// Seconds that it has computed by itself, without the programs that it started.
+  [[nodiscard]] double processor_seconds() const;
 
  private:
   Forked(pid_t pid, Descriptor orders, Descriptor news);

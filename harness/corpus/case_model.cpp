@@ -97,7 +97,8 @@ void apply_names(const Fields& fields, model::Graph& graph) {
     if (node == graph.nodes.end()) {
       fields.complain("node_names", "no node's first output is \"" + output + "\"");
     } else {
-      node->name = name.empty() ? output : name;
+      node->unnamed = name.empty();
+      node->name = node->unnamed ? output : name;
     }
   }
 }

@@ -204,9 +204,12 @@ const std::vector<std::string>& known_data_sets() {
 }
 
 const std::vector<std::string>& input_kinds() {
-  static const std::vector<std::string> kinds{"normal", "uniform", "constant", "drawn_text"};
+  static const std::vector<std::string> kinds{"normal",      "uniform",     "constant",       "drawn_text",
+                                              "drawn_faces", "drawn_sound", "drawn_spectrum", "drawn_files"};
   return kinds;
 }
+
+bool shows_picture(const std::string& kind) { return kind == "drawn_text" || kind == "drawn_faces"; }
 
 core::Result<core::Shape> input_shape(const Case& test_case, const model::ValueInfo& input) {
   const auto error = [&](const std::string& why) {
@@ -241,6 +244,59 @@ std::vector<std::string> usual_data_sets(const model::Graph& graph) {
   return ranged ? std::vector<std::string>{"typical", "saturate"} : std::vector<std::string>{"typical"};
 }
 
+namespace {
+
+/// Why the input can't be drawn as its kind says; empty where it can.
+std::string not_drawable(const InputPlan& plan) {
+  const std::string& kind = plan.spec->kind;
+  if (!kind.starts_with("drawn_")) return "";
+  const bool picture = shows_picture(kind);
+  const std::size_t least = picture ? 4 : kind == "drawn_spectrum" ? 2 : 1;
+  if (plan.shape.size() < least || (picture && plan.shape.size() > 4)) {
+    return "\"" + kind + "\" needs " + (picture ? "" : "at least ") + std::to_string(least) + " axes, its shape is " +
+           core::shape_text(plan.shape);
+  }
+  if (core::is_integer(plan.type) != (kind == "drawn_files")) {
+    return "\"" + kind + "\" makes " + (kind == "drawn_files" ? "integers" : "real numbers") + ", it holds " +
+           std::string(core::dtype_name(plan.type));
+  }
+  const auto channels = static_cast<std::size_t>(picture ? plan.shape[plan.spec->channels_last ? 3 : 1] : 0);
+  for (const auto* list : {&plan.spec->mean, &plan.spec->std_dev}) {
+    if (!list->empty() && list->size() != channels) {
+      return "\"mean\" and \"std\" need one number a channel, it has " + std::to_string(channels);
+    }
+  }
+  return "";
+}
+
+/// A picture, sound, spectrum or file as the network is fed it.
+std::vector<double> draw_described(const InputPlan& plan, Rng& rng) {
+  const InputSpec& spec = *plan.spec;
+  if (spec.kind == "drawn_files") return draw_files(plan.shape, rng);
+  const double middle = (spec.low + spec.high) / 2;
+  const double half = (spec.high - spec.low) / 2;
+  Values values;
+  if (spec.kind == "drawn_sound") {
+    values = draw_sound(plan.shape, rng);
+    for (double& x : values) x = middle + x * half;
+  } else if (spec.kind == "drawn_spectrum") {
+    values = draw_spectrum(plan.shape, rng);
+    for (double& x : values) x = spec.low + x * (spec.high - spec.low);
+  } else {
+    values = draw_pictures(plan.shape, {spec.kind == "drawn_faces", spec.channels_last}, rng);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double part = values[i] / 255;
+      const auto channel =
+          static_cast<std::size_t>(index_along(plan.shape, spec.channels_last ? 3 : 1, static_cast<std::int64_t>(i)));
+      values[i] =
+          spec.mean.empty() ? middle + (part - 0.5) * 2 * half : (part - spec.mean[channel]) / spec.std_dev[channel];
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
 core::Result<std::vector<InputPlan>> input_plans(const Case& test_case) {
   if (!test_case.model) {
     return core::Error{core::ErrorKind::unsupported,
@@ -261,6 +317,10 @@ core::Result<std::vector<InputPlan>> input_plans(const Case& test_case) {
       Rng rng(test_case.seed, input.name + "/channels");
       plan.factors = channel_factors(plan.shape[1], *plan.spec->ratio, rng);
     }
+    if (const std::string why = not_drawable(plan); !why.empty()) {
+      return core::Error{core::ErrorKind::invalid_case, test_case.name + ": graph input \"" + input.name + "\": " + why,
+                         "", "", input.name};
+    }
     plans.push_back(std::move(plan));
   }
   return plans;
@@ -273,7 +333,7 @@ double factor_at(const InputPlan& plan, std::size_t index) {
 
 std::vector<double> draw_usual(const InputPlan& plan, double spread_out, Rng& rng) {
   const InputSpec& spec = *plan.spec;
-  if (spec.kind == "drawn_text") return draw_pictures(plan.shape, rng);
+  if (spec.kind.starts_with("drawn_")) return draw_described(plan, rng);
   std::vector<double> values(static_cast<std::size_t>(core::element_count(plan.shape)), spec.high);
   if (spec.kind == "constant") return values;
   const bool integer = core::is_integer(plan.type);

@@ -72,6 +72,20 @@ class Canvas {
     }
   }
 
+  /// A filled ellipse, its edge soft over about one pixel.
+  void ellipse(double y, double x, double radius_y, double radius_x, const Colour& colour) {
+    const double softness = std::max(1.0, std::min(radius_y, radius_x));
+    for (auto row = static_cast<std::int64_t>(y - radius_y - 1); row <= static_cast<std::int64_t>(y + radius_y + 1);
+         ++row) {
+      for (auto column = static_cast<std::int64_t>(x - radius_x - 1);
+           column <= static_cast<std::int64_t>(x + radius_x + 1); ++column) {
+        const double dy = (static_cast<double>(row) - y) / radius_y;
+        const double dx = (static_cast<double>(column) - x) / radius_x;
+        blend(row, column, colour, std::clamp((1 - std::sqrt(dy * dy + dx * dx)) * softness + 0.5, 0.0, 1.0));
+      }
+    }
+  }
+
   /// A letter-like mark: two to four strokes between points of a 3×3 grid, as most scripts' letters are made.
   void letter(double top, double left, double height, const Colour& ink, Rng& rng) {
     const double width = height * 0.6;
@@ -104,6 +118,14 @@ class Canvas {
   std::vector<double> pixels_;
 };
 
+void draw_boxes(Canvas& canvas, double height, double width, std::int64_t count, Rng& rng) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double y = rng.uniform(0, height * 0.8);
+    const double x = rng.uniform(0, width * 0.8);
+    canvas.box(y, x, y + rng.uniform(8, height * 0.3), x + rng.uniform(8, width * 0.3), draw_colour(rng, 0, 255));
+  }
+}
+
 void draw_page(Canvas& canvas, std::int64_t height, std::int64_t width, Rng& rng) {
   const auto h = static_cast<double>(height);
   const auto w = static_cast<double>(width);
@@ -116,12 +138,7 @@ void draw_page(Canvas& canvas, std::int64_t height, std::int64_t width, Rng& rng
     canvas.line_of_letters((h - size) / 2, h * 0.2, size, w * rng.uniform(0.5, 1.0), ink, rng);
     return;
   }
-  const std::int64_t boxes = rng.integer(1, 4);
-  for (std::int64_t i = 0; i < boxes; ++i) {
-    const double y = rng.uniform(0, h * 0.8);
-    const double x = rng.uniform(0, w * 0.8);
-    canvas.box(y, x, y + rng.uniform(8, h * 0.3), x + rng.uniform(8, w * 0.3), draw_colour(rng, 0, 255));
-  }
+  draw_boxes(canvas, h, w, rng.integer(1, 4), rng);
   for (double y = rng.uniform(4, 30); y < h - 12;) {
     const double size = rng.uniform(10, 32);
     canvas.line_of_letters(y, rng.uniform(4, w * 0.4), size, w * rng.uniform(0.6, 1.0), ink, rng);
@@ -129,19 +146,65 @@ void draw_page(Canvas& canvas, std::int64_t height, std::int64_t width, Rng& rng
   }
 }
 
+/// One face, `radius` from its middle to its chin: hair, skin, brows, eyes, nose and mouth above shoulders.
+void draw_face(Canvas& canvas, double y, double x, double radius, Rng& rng) {
+  const double light = rng.uniform(0.3, 1);
+  const Colour skin{90 + 150 * light, 60 + 130 * light, 45 + 110 * light, 60 + 130 * light};
+  const Colour shade{skin[0] * 0.8, skin[1] * 0.75, skin[2] * 0.75, skin[3] * 0.8};
+  const Colour hair = draw_colour(rng, 10, 150);
+  const Colour eye = draw_colour(rng, 20, 70);
+  const Colour white{235, 235, 230, 235};
+  const Colour lips{skin[0] * 0.85, skin[1] * 0.5, skin[2] * 0.55, skin[3] * 0.6};
+  const double width = radius * rng.uniform(0.7, 0.8);
+  const double turn = rng.uniform(-0.12, 0.12) * width;  // eyes, nose and mouth move when a head turns
+  canvas.ellipse(y + 2.1 * radius, x, radius, 2 * radius, draw_colour(rng, 20, 230));
+  canvas.ellipse(y + radius, x, radius * 0.6, width * 0.5, shade);
+  canvas.ellipse(y - radius * 0.15, x, radius * 1.05, width * 1.15, hair);
+  canvas.ellipse(y + radius * 0.08, x, radius * 0.9, width, skin);
+  for (const double side : {-1.0, 1.0}) {
+    const double at = x + turn + side * width * 0.42;
+    canvas.ellipse(y - radius * 0.1, at, radius * 0.08, width * 0.18, white);
+    canvas.ellipse(y - radius * 0.1, at, radius * 0.07, width * 0.08, eye);
+    canvas.stroke(y - radius * 0.27, at - width * 0.2, y - radius * 0.3, at + width * 0.2, radius * 0.06, hair);
+  }
+  canvas.stroke(y - radius * 0.05, x + turn, y + radius * 0.22, x + turn * 1.4, radius * 0.07, shade);
+  canvas.ellipse(y + radius * 0.5, x + turn, radius * rng.uniform(0.04, 0.12), width * rng.uniform(0.25, 0.4), lips);
+}
+
+/// People before a wall with boxes; a picture of 64 lines or less is one face, as a detector's later stages see it.
+void draw_people(Canvas& canvas, std::int64_t height, std::int64_t width, Rng& rng) {
+  const auto h = static_cast<double>(height);
+  const auto w = static_cast<double>(width);
+  canvas.gradient(draw_colour(rng, 30, 240), draw_colour(rng, 30, 240), rng.uniform(0, 0.8), rng.uniform(0, 0.8));
+  if (height <= 64) {
+    draw_face(canvas, h * rng.uniform(0.42, 0.58), w * rng.uniform(0.42, 0.58), h * rng.uniform(0.35, 0.6), rng);
+    return;
+  }
+  draw_boxes(canvas, h, w, rng.integer(1, 5), rng);
+  const std::int64_t people = rng.integer(1, 4);
+  for (std::int64_t i = 0; i < people; ++i) {
+    draw_face(canvas, h * rng.uniform(0.15, 0.7), w * rng.uniform(0.1, 0.9), h * rng.uniform(0.06, 0.22), rng);
+  }
+}
+
 }  // namespace
 
-std::vector<double> draw_pictures(const core::Shape& shape, Rng& rng) {
-  if (shape.size() != 4) return std::vector<double>(static_cast<std::size_t>(core::element_count(shape)), 0.0);
-  std::vector<double> out;
-  out.reserve(static_cast<std::size_t>(core::element_count(shape)));
+std::vector<double> draw_pictures(const core::Shape& shape, const PictureStyle& style, Rng& rng) {
+  const std::int64_t channels = style.channels_last ? shape[3] : shape[1];
+  const std::int64_t height = style.channels_last ? shape[1] : shape[2];
+  const std::int64_t width = style.channels_last ? shape[2] : shape[3];
+  std::vector<double> out(static_cast<std::size_t>(core::element_count(shape)));
+  std::size_t picture = 0;
   for (std::int64_t n = 0; n < shape[0]; ++n) {
-    Canvas canvas(shape[1], shape[2], shape[3]);
-    draw_page(canvas, shape[2], shape[3], rng);
-    for (const double pixel : canvas.pixels()) {
-      const double byte = std::clamp(std::nearbyint(pixel + rng.uniform(-3, 3)), 0.0, 255.0);
-      out.push_back((byte / 255 - 0.5) / 0.5);
+    Canvas canvas(channels, height, width);
+    (style.people ? draw_people : draw_page)(canvas, height, width, rng);
+    const auto area = static_cast<std::size_t>(height * width);
+    const auto stride = static_cast<std::size_t>(channels);
+    for (std::size_t i = 0; i < canvas.pixels().size(); ++i) {
+      const std::size_t at = style.channels_last ? i % area * stride + i / area : i;
+      out[picture + at] = std::clamp(std::nearbyint(canvas.pixels()[i] + rng.uniform(-3, 3)), 0.0, 255.0);
     }
+    picture += canvas.pixels().size();
   }
   return out;
 }

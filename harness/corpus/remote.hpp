@@ -7,7 +7,7 @@
 
 namespace assay::corpus {
 
-/// Reads "pypi:PACKAGE==VERSION/path/in/wheel". Errors   invalid_case for another form or a path that leaves the cache.
+/// Reads "pypi:PACKAGE==VERSION/path/in/package". Errors   invalid_case for another form or a path that leaves the cache.
 [[nodiscard]] core::Result<RemoteModel> parse_remote(const std::string& text, const std::string& sha256);
 
 /// Loads the model, or says in `unavailable` why not.

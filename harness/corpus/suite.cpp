@@ -145,20 +145,23 @@ std::filesystem::path given_home() {
   return home != nullptr ? home : "";
 }
 
-/// The data of an installed program, or an empty path.
-std::filesystem::path installed_home() {
-  std::error_code code;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
-  if (code) return {};
-  const std::filesystem::path folder = program.parent_path().parent_path() / "share" / "assay";
-  return std::filesystem::is_directory(folder / "cases", code) ? folder : std::filesystem::path();
+/// The data of an installed program, or an empty path. Looked for once.
+const std::filesystem::path& installed_home() {
+  static const std::filesystem::path found = [] {
+    std::error_code code;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
+    if (code) return std::filesystem::path();
+    const std::filesystem::path folder = program.parent_path().parent_path() / "share" / "assay";
+    return std::filesystem::is_directory(folder / "cases", code) ? folder : std::filesystem::path();
+  }();
+  return found;
 }
 
 }  // namespace
 
 std::filesystem::path home() {
   if (auto given = given_home(); !given.empty()) return given;
-  if (auto installed = installed_home(); !installed.empty()) return installed;
+  if (!installed_home().empty()) return installed_home();
   return ASSAY_SOURCE_DIR;
 }
 

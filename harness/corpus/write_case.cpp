@@ -26,11 +26,15 @@ void put_list(ordered_json& json, const char* key, const List& list) {
 }
 
 ordered_json input_json(const InputSpec& spec) {
-  ordered_json json{{"data", spec.data_sets}, {"range", {spec.low, spec.high}}};
+  ordered_json json{{"data", spec.data_sets}};
+  if (spec.mean.empty()) json["range"] = {spec.low, spec.high};
   put(json, "shape", spec.shape);
   if (spec.kind != InputSpec{}.kind) json["kind"] = spec.kind;
   put(json, "spread", spec.ratio);
   put(json, "outlier", spec.outlier);
+  put_list(json, "mean", spec.mean);
+  put_list(json, "std", spec.std_dev);
+  if (spec.channels_last) json["layout"] = "NHWC";
   return json;
 }
 

@@ -86,7 +86,10 @@ class Hunt {
   Hunted take() { return std::move(hunted_); }
 
  private:
+  [[nodiscard]] bool stopped() const { return options_.stops && options_.stops() > 0; }
+
   [[nodiscard]] bool enough() {
+    if (stopped()) return true;
     if (!options_.graphs && seconds_since(begin_) >= options_.minutes * 60) return true;
     const std::lock_guard lock(mutex_);
     return options_.stop_after > 0 && hunted_.finds.size() >= options_.stop_after;
@@ -137,11 +140,15 @@ class Hunt {
   }
 
   void reduce_one(Find& find, const std::shared_ptr<Judge>& judge) const {
+    if (stopped()) {
+      find.trouble = "the hunt was ended before";
+      return;
+    }
     const Clock::time_point begin = Clock::now();
     judge->use_options(find.sample.options_json);
     const localize::Criterion same = localize::same_signature(judge, find.signature);
     const localize::Criterion in_time = [&](const localize::Candidate& candidate) {
-      return seconds_since(begin) < options_.reduce_s && same(candidate);
+      return seconds_since(begin) < options_.reduce_s && !stopped() && same(candidate);
     };
     localize::Trials trials({in_time}, {});
     const core::Result<localize::Candidate> least =

@@ -24,6 +24,7 @@ struct HuntOptions {
   int jobs = 0;                ///< 0: one per core
   double timeout_s = 60;       ///< for one answer of the converter
   double reduce_s = 120;       ///< for one reduction: then the smallest so far has to do
+  std::function<int()> stops;  ///< how often it was asked to end; what is found by then is kept, the rest not reduced
 };
 
 /// How a hunt stands.

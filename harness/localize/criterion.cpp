@@ -13,6 +13,7 @@
 #include "harness/core/files.hpp"
 #include "harness/core/json.hpp"
 #include "harness/core/process.hpp"
+#include "harness/core/shell.hpp"
 #include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/subject.hpp"
@@ -24,9 +25,9 @@
 namespace assay::localize {
 namespace {
 
-/// "{}" of `command` replaced by `file`, which a shell takes as one word.
+/// "{}" of `command` replaced by `file`, which a shell takes as one word, whatever its folder is called.
 std::string with_file(std::string command, const std::filesystem::path& file) {
-  const std::string word = "'" + file.string() + "'";
+  const std::string word = core::shell_quoted(file.string());
   std::size_t at = command.find("{}");
   if (at == std::string::npos) {
     return command + " " + word;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <variant>
 
 #include "harness/metamorphic/twin_makers.hpp"
 
@@ -141,6 +142,15 @@ core::Result<Twin> split_batch(const Model& model, const Batches& calibration) {
 }
 
 core::Result<Twin> scale_values(const Model& model, const Batches& calibration) {
+  const auto holds_graph = [](const auto& attribute) {
+    return std::holds_alternative<model::GraphPtr>(attribute.second);
+  };
+  for (const Node& node : model.graph.nodes) {
+    if (std::ranges::any_of(node.attributes, holds_graph)) {
+      return not_applicable(
+          fmt::format("the subgraphs of \"{}\" ({}) may add what isn't scaled", node.name, node.op_type));
+    }
+  }
   const core::Result<std::map<std::string, double>> ranges = extremes(model, calibration);
   if (!ranges) {
     return ranges.error();

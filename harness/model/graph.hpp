@@ -36,6 +36,8 @@ struct Node {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
+  /// The file gives it no name; what is written from it has none while `name` is its first output's.
+  bool unnamed = false;
 
   [[nodiscard]] bool has(std::string_view attribute) const;
   /// The attribute's value, or `fallback` when it is absent or of another kind.

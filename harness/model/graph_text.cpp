@@ -5,6 +5,20 @@
 
 namespace assay::model {
 
+namespace {
+
+/// The text has no names of nodes: each is called as its first output.
+void name_nodes(onnx::GraphProto& graph) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    if (node.name().empty() && node.output_size() > 0) node.set_name(node.output(0));
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) name_nodes(*attribute.mutable_g());
+    }
+  }
+}
+
+}  // namespace
+
 core::Result<Model> parse_graph_text(const std::string& text, const std::map<std::string, std::int64_t>& opsets) {
   onnx::ModelProto proto;
   try {
@@ -15,6 +29,7 @@ core::Result<Model> parse_graph_text(const std::string& text, const std::map<std
   } catch (const std::exception& error) {
     return proto::model_error(fmt::format("the graph's text can't be parsed: {}", error.what()));
   }
+  name_nodes(*proto.mutable_graph());
   constexpr std::int64_t kIrOfTextualModels = 8;  // the newest that libonnx 1.12 checks
   proto.set_ir_version(kIrOfTextualModels);
   for (const auto& [domain, version] : opsets) {

@@ -80,7 +80,8 @@ core::Result<Node> decode_node(const onnx::NodeProto& proto, const fs::path& fol
     return model_error(fmt::format("node \"{}\" ({}) has no outputs", node.name, node.op_type), node.name,
                        node.op_type);
   }
-  if (node.name.empty()) {
+  node.unnamed = node.name.empty();
+  if (node.unnamed) {
     node.name = node.outputs.front();
   }
   for (const onnx::AttributeProto& attribute : proto.attribute()) {
@@ -103,7 +104,8 @@ core::Result<Node> decode_node(const onnx::NodeProto& proto, const fs::path& fol
 core::Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto, const LoadLimits& limits) {
   ValueInfo info;
   info.name = proto.name();
-  if (!proto.has_type()) {
+  // PyTorch's exporter writes a type without a value for the outputs of some branches.
+  if (!proto.has_type() || proto.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) {
     return info;
   }
   if (!proto.type().has_tensor_type()) {
@@ -242,7 +244,8 @@ void encode_graph(const Graph& graph, onnx::GraphProto& proto) {
   proto.set_name(graph.name.empty() ? "graph" : graph.name);
   for (const Node& node : graph.nodes) {
     onnx::NodeProto& out = *proto.add_node();
-    out.set_name(node.name);
+    const bool without_name = node.unnamed && !node.outputs.empty() && node.name == node.outputs.front();
+    if (!without_name) out.set_name(node.name);
     out.set_op_type(node.op_type);
     out.set_domain(node.domain);
     for (const std::string& input : node.inputs) {

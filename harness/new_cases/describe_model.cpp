@@ -179,8 +179,9 @@ std::optional<ordered_json> described_model(const model::Model& model) {
     const auto text = node_text(node, names);
     if (!text || node.outputs.empty()) return std::nullopt;
     lines.push_back(*text);
-    if (node.name != node.outputs.front())
-      node_names[corpus::escaped(node.outputs.front())] = corpus::escaped(node.name);
+    const bool named_otherwise = node.name != node.outputs.front();
+    if (node.unnamed || named_otherwise)
+      node_names[corpus::escaped(node.outputs.front())] = named_otherwise ? corpus::escaped(node.name) : "";
   }
   lines.push_back("}");
   ordered_json json{{"graph", std::move(lines)}};

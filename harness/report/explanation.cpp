@@ -12,6 +12,7 @@
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/verdict_margin.hpp"
 #include "harness/report/figures.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace assay::report {
 namespace {
@@ -40,7 +41,8 @@ constexpr std::array kStatistics{
     Statistic{"prediction_deviation_db", "L2", "SQNR less the predicted one, dB", false, -judge::kPredictionLossDb},
     Statistic{"channel_deviation_db", "L2", "the same in the worst output channel", false, -judge::kChannelLossDb},
     Statistic{"weight_deviation_db", "L2", "the same of the worst channel of a weight", false, -judge::kWeightLossDb},
-    Statistic{"noise_ratio", "L2", "noise ÷ the noise that INT8 must leave", false, judge::kFloatNoiseRatio},
+    Statistic{"noise_ratio", "L2", "noise ÷ the noise that INT8 must leave (lower limit below 1000 unlike outputs)",
+              false, judge::kFloatNoiseRatio},
 };
 
 struct Value {
@@ -326,7 +328,7 @@ std::string explanation_json(const run::ExplainedVerdict& verdict) {
                     {"layers", j.layers},
                     {"style", core::word_of(j.style)},
                     {"margin", margin ? number(*margin) : ordered_json(nullptr)}};
-  if (!verdict.judged_as.empty()) json["made_by"] = verdict.judged_as;
+  put_judged_as(json, verdict.judged_as);
   json["findings"] = ordered_json::array();
   for (const judge::Finding& finding : j.findings) {
     json["findings"].push_back({{"facet", judge::facet_name(finding.facet)},

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "converters/options_label.hpp"
 #include "converters/protocol/client.hpp"
 #include "harness/core/shell.hpp"
 #include "harness/corpus/case.hpp"
@@ -19,6 +20,31 @@ namespace {
 /// Options that decide what times out or has no memory.
 constexpr std::array<std::string_view, 4> kLimits{"--timeout", "--memory", "--judge-timeout", "--judge-memory"};
 }  // namespace
+
+namespace {
+
+bool is_suite_name(const std::string& word) {
+  const std::vector<std::string> names = corpus::suite_names();
+  return std::ranges::find(names, word) != names.end();
+}
+
+}  // namespace
+
+std::set<std::string> own_labels_of(const std::vector<std::string>& selection) {
+  std::set<std::string> labels;
+  for (const std::string& word : selection) {
+    if (!is_suite_name(word) && !corpus::is_suite_file(word)) continue;
+    const core::Result<corpus::Suite> suite = corpus::load_suite(word);
+    if (!suite) continue;
+    for (const corpus::OptionSet& set : suite->option_sets) {
+      const std::optional<converters::Options> spelt = converters::options_of_label(set.label);
+      if (!spelt || !converters::same_options(converters::options_to_json(*spelt), set.options_json)) {
+        labels.insert(set.label);
+      }
+    }
+  }
+  return labels;
+}
 
 RunWords run_words(const std::string& command) {
   RunWords known;
@@ -40,9 +66,12 @@ RunWords run_words(const std::string& command) {
     if (word == "--made-by") known.made_by = value;
     if (std::ranges::find(kLimits, word) != kLimits.end()) known.limits += " " + word + " " + value;
     if (word == "--no-sandbox") known.no_sandbox = true;
+    if (word == "--reads") known.reads.push_back(value);
+    if (word == "--writes") known.writes.push_back(value);
     if (word == "--metamorphic") known.metamorphic = true;
     if (word == "--require-judged") known.require_judged = true;
   }
+  known.own_labels = own_labels_of(selection);
   known.selection = std::move(selection);
   return known;
 }
@@ -54,19 +83,24 @@ bool is_case_file(const std::string& word) {
 
 namespace {
 
-bool is_suite_name(const std::string& word) {
-  const std::vector<std::string> names = corpus::suite_names();
-  return std::ranges::find(names, word) != names.end();
+/// What converters may do.
+std::string rights(const RunWords& words) {
+  std::string text = words.no_sandbox ? " --no-sandbox" : "";
+  for (const std::string& path : words.reads) text += " --reads " + shell_quoted(path);
+  for (const std::string& path : words.writes) text += " --writes " + shell_quoted(path);
+  return text;
 }
 
 /// The words beside the case's name, and whether the name is to pick out of what they select.
 std::string selected(const results::ResultRow& row, const RunWords& words) {
-  // Only its suite knows what was expected of it.
+  // Only its suite knows what was expected of it, or what its option set is.
+  const bool own = words.own_labels.contains(row.key.options);
   const bool expected = row.expectation.has_value() || row.verdict.starts_with("x");
   std::vector<std::string> scope = words.selection;
   if (scope.empty() && expected) scope = {"default"};
-  const bool of_suite = std::ranges::any_of(
-      scope, [&](const std::string& word) { return corpus::is_suite_file(word) || (expected && is_suite_name(word)); });
+  const bool of_suite = std::ranges::any_of(scope, [&](const std::string& word) {
+    return corpus::is_suite_file(word) || ((expected || own) && is_suite_name(word));
+  });
   if (!of_suite && std::ranges::none_of(scope, is_case_file)) scope.clear();
   std::string text;
   for (const std::string& word : scope) text += shell_quoted(word) + " ";
@@ -95,8 +129,7 @@ Makers makers_of(const results::JobKey& key, const RunWords& words) {
 std::string repeat_command(const results::ResultRow& row, const RunWords& words) {
   const results::JobKey& key = row.key;
   std::string command = corpus::command_word() + " run " + selected(row, words);
-  const std::string rest = (words.require_judged ? " --require-judged" : "") + words.limits +
-                           (words.no_sandbox ? " --no-sandbox" : "") +
+  const std::string rest = (words.require_judged ? " --require-judged" : "") + words.limits + rights(words) +
                            (words.database.empty() ? "" : " --db " + shell_quoted(words.database));
   // A label that options were given is not always that of an option set: an option set may have it for others.
   const bool as_json = words.options.starts_with("{");

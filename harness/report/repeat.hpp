@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,13 @@ struct RunWords {
   bool metamorphic = false;
   bool require_judged = false;
   bool no_sandbox = false;
-  std::string limits;    ///< --timeout and --memory with their values, where the command has them
-  std::string options;   ///< --options, where the command has it
-  std::string artifact;  ///< --artifact, likewise
-  std::string made_by;   ///< --made-by, likewise
-  std::string database;  ///< --db, where it isn't the usual one; a run's recorded command never has it
+  std::vector<std::string> reads, writes;  ///< each --reads and --writes
+  std::string limits;                      ///< --timeout and --memory with their values, where the command has them
+  std::string options;                     ///< --options, where the command has it
+  std::string artifact;                    ///< --artifact, likewise
+  std::string made_by;                     ///< --made-by, likewise
+  std::string database;              ///< --db, where it isn't the usual one; a run's recorded command never has it
+  std::set<std::string> own_labels;  ///< own_labels_of(selection)
 };
 
 /// Who made a verdict, as a command's options name them.
@@ -31,6 +34,9 @@ struct Makers {
 };
 [[nodiscard]] Makers makers_of(const results::JobKey& key, const RunWords& words);
 
+/// Labels of the option sets of the suites that a selection names which mean other options where no suite is named.
+[[nodiscard]] std::set<std::string> own_labels_of(const std::vector<std::string>& selection);
+
 /// Whether a word of a selection is meant as the path of a file or folder of cases, or of a suite: nothing else ends or
 /// begins so.
 [[nodiscard]] bool is_case_file(const std::string& word);
@@ -39,8 +45,8 @@ struct Makers {
 [[nodiscard]] RunWords run_words(const std::string& command);
 
 /// "assay run CASE …": the shortest command that gives this verdict again, and no other. Files and folders of cases are
-/// named, and where a failure was expected the suite that says so: with --only, and all words of the selection, where
-/// one of them would select by itself.
+/// named, and the suite where it expected a failure or its option set has that label alone: with --only, and all words
+/// of the selection, where one of them would select by itself.
 [[nodiscard]] std::string repeat_command(const results::ResultRow& row, const RunWords& words);
 
 }  // namespace assay::report

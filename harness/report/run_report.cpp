@@ -20,19 +20,28 @@ namespace assay::report {
 namespace {
 
 /// How many verdicts are unsupported for each reason. Reasons that differ in names are one, whose names are left open.
-std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& report) {
+/// How many verdicts have each of these texts, one of each verdict or "" where it has none; those that are alike but
+/// for names count together, without the names.
+template <typename TextOf>
+std::map<std::string, std::size_t> counted_texts(const run::RunReport& report, TextOf text_of) {
   std::map<std::string, std::map<std::string, std::size_t>> alike;
   for (const results::ResultRow& row : report.rows) {
-    if (row.verdict != judge::verdict_name(judge::Verdict::unsupported)) continue;
-    const std::string reason = row.reason.substr(0, row.reason.find(": "));
-    ++alike[results::without_names(reason)][reason];
+    const std::string text = text_of(row);
+    if (!text.empty()) ++alike[results::without_names(text)][text];
   }
-  std::map<std::string, std::size_t> reasons;
+  std::map<std::string, std::size_t> counts;
   for (const auto& [open, texts] : alike) {
-    std::size_t& count = reasons[texts.size() == 1 ? texts.begin()->first : open];
+    std::size_t& count = counts[texts.size() == 1 ? texts.begin()->first : open];
     for (const auto& [text, own] : texts) count += own;
   }
-  return reasons;
+  return counts;
+}
+
+std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& report) {
+  return counted_texts(report, [](const results::ResultRow& row) {
+    if (row.verdict != judge::verdict_name(judge::Verdict::unsupported)) return std::string();
+    return row.reason.substr(0, row.reason.find(": "));
+  });
 }
 
 nlohmann::ordered_json programs_json(const run::RunReport& report) {
@@ -107,6 +116,17 @@ std::string unsupported_text(const run::RunReport& report) {
   std::string text;
   for (const auto& [reason, count] : unsupported_reasons(report)) {
     text += fmt::format("unsupported: {} ({})\n", reason, core::counted(count, "verdict"));
+  }
+  return text;
+}
+
+std::string changed_text(const run::RunReport& report) {
+  std::string text;
+  const auto changes = counted_texts(report, [](const results::ResultRow& row) {
+    return row.judged_as.starts_with(results::kChangedBefore) ? row.judged_as : std::string();
+  });
+  for (const auto& [change, count] : changes) {
+    text += fmt::format("{} ({})\n", change, core::counted(count, "verdict"));
   }
   return text;
 }

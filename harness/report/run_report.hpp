@@ -17,6 +17,9 @@ namespace assay::report {
 /// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
 [[nodiscard]] std::string unsupported_text(const run::RunReport& report);
 
+/// What was changed before conversions, a line for each with its count; empty where nothing was.
+[[nodiscard]] std::string changed_text(const run::RunReport& report);
+
 /// The converters' programs that ended by themselves, or spoke unasked, after one conversion and before another, a line
 /// for each; "" where none did.
 [[nodiscard]] std::string restarts_text(const run::RunReport& report);

@@ -136,6 +136,12 @@ std::vector<std::pair<results::MetricRow, double>> largest_losses(const results:
   return losses;
 }
 
+void put_judged_as(nlohmann::ordered_json& verdict, const std::string& judged_as) {
+  if (judged_as.empty()) return;
+  const bool changed = judged_as.starts_with(results::kChangedBefore);
+  verdict[changed ? "changed" : "made_by"] = changed ? judged_as.substr(results::kChangedBefore.size()) : judged_as;
+}
+
 nlohmann::ordered_json result_json(const results::ResultRow& row) {
   nlohmann::ordered_json result;
   result["case"] = row.key.case_name;
@@ -170,9 +176,7 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
                         {"unjudged", std::move(unjudged)}};
   }
   result["style"] = row.style;
-  if (!row.judged_as.empty()) {
-    result["made_by"] = row.judged_as;
-  }
+  put_judged_as(result, row.judged_as);
   result["seconds"] = row.seconds;
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const results::FindingRow& finding : row.findings) {

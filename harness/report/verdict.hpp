@@ -19,6 +19,9 @@ struct Headline {
 };
 [[nodiscard]] Headline headline_of(const results::ResultRow& row);
 
+/// Adds what results::ResultRow::judged_as says, under the key that fits: "made_by" or "changed".
+void put_judged_as(nlohmann::ordered_json& verdict, const std::string& judged_as);
+
 /// One verdict as `--json` shows it.
 [[nodiscard]] nlohmann::ordered_json result_json(const results::ResultRow& row);
 

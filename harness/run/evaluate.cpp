@@ -1,6 +1,7 @@
 #include "harness/run/evaluate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,14 +19,17 @@
 #include "harness/data/stored_data.hpp"
 #include "harness/judge/alignment/distributed.hpp"
 #include "harness/judge/alignment/equalized.hpp"
+#include "harness/judge/alignment/folded_forward.hpp"
 #include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
+#include "harness/judge/artifact/float_ports.hpp"
 #include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/supports.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/fallen.hpp"
 #include "harness/run/known_names.hpp"
 #include "harness/run/table_scales.hpp"
+#include "results/store.hpp"
 
 namespace assay::run {
 namespace fs = std::filesystem;
@@ -54,6 +58,11 @@ void note_relations(const metamorphic::RelationReport& relations, Judgement& jud
 core::Error case_error(core::Error error) {
   error.kind = core::ErrorKind::invalid_case;
   return error;
+}
+
+/// What an adapter changed before its converter saw it, as a verdict keeps it.
+std::string changes_text(const std::vector<std::string>& changed) {
+  return changed.empty() ? "" : fmt::format("{}{}", results::kChangedBefore, fmt::join(changed, "; "));
 }
 
 /// A ready artifact is run by the reference: what that refuses is beyond the reference, and no defect of the artifact.
@@ -255,6 +264,7 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   }
   Evaluation out;
   out.conversion = trial.evidence.conversion;
+  out.judged_as = trial.judged_as;
   out.artifact_kind = trial.artifact_kind;
   note_artifact(out.conversion.artifact, out);
   judge_into(out, std::move(trial), planned_verdicts);
@@ -335,6 +345,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     }
     judge::Evidence& evidence = trial.evidence;
     evidence.conversion = given_.convert(converter, {model_file_, (*data)->folder, options, *output});
+    trial.judged_as = changes_text(evidence.conversion.changed);
     if (!last && evidence.conversion.outcome == Outcome::ok) {
       previous_cache = evidence.conversion.cache;
       continue;
@@ -474,6 +485,10 @@ Trial CaseBench::attempt_artifact(converters::Converter& executor, const convert
   execute(executor, trial);
   if (trial.evidence.artifact != nullptr) {
     trial.judged_as = settle_maker(trial.evidence, *references_, made_by);
+    if (trial.evidence.ports_written) {
+      trial.judged_as += std::string(trial.judged_as.empty() ? "" : "; ") +
+                         "inputs and outputs converted from and to the original's types by the artifact's own scales";
+    }
   }
   trial.evidence.converter.supports.reports.clear();  // whoever made it isn't here to report anything
   note_own_limit(trial.evidence);
@@ -545,7 +560,11 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     }
     return;
   }
-  const auto made = std::make_shared<const model::Model>(*std::move(artifact));
+  std::shared_ptr<const model::Model> made = std::make_shared<const model::Model>(*std::move(artifact));
+  if (evidence.stated_options) {
+    const auto given = std::exchange(made, judge::with_float_ports(made, evidence.model->graph));
+    evidence.ports_written = made != given;
+  }
   const auto widened = judge::widened_halves(made);
   if (!widened) {
     evidence.artifact_error = widened.error().message;
@@ -557,9 +576,15 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = made;
-  for (const auto form_of : {&judge::absorbed, &judge::equalized, &judge::distributed, &judge::renormalized}) {
+  for (const auto form_of :
+       {&judge::absorbed, &judge::equalized, &judge::distributed, &judge::folded_forward, &judge::renormalized}) {
     auto form = form_of(*evidence.model, evidence.artifact);
     if (form == nullptr) continue;
+    if (evidence.form != nullptr && !evidence.form->uncertainty.empty()) {
+      auto further = std::make_shared<judge::OriginalForm>(*form);
+      further->uncertainty.insert(evidence.form->uncertainty.begin(), evidence.form->uncertainty.end());
+      form = std::move(further);
+    }
     evidence.form = std::move(form);
     evidence.model = &evidence.form->model;
   }
@@ -567,6 +592,9 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     const converters::Options shown =
         judge::evident_options(evidence.artifact, *evidence.model, evidence.options, evidence.converter.policy);
     evidence.options = converters::options_from_json(*evidence.stated_options, shown).value();  // was read before
+    const auto stated = core::json_or_discarded<nlohmann::json>(*evidence.stated_options);
+    if (!stated.contains("weight") && !stated.contains("block_size"))
+      evidence.weight_forms = judge::evident_weight_forms(evidence.artifact, *evidence.model);
   }
 }
 

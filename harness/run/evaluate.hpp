@@ -32,7 +32,7 @@ struct Evaluation {
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   std::string artifact_hash;                              ///< SHA-256 of its file; empty where there is none
   std::size_t artifact_bytes = 0;
-  std::string judged_as;  ///< of a ready artifact: whose policy it was judged by, in words
+  std::string judged_as;  ///< as in results::ResultRow
   double seconds = 0;
   std::string detail;  ///< what a report draws of it; empty where nobody asked
 };

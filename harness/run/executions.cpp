@@ -52,6 +52,15 @@ void CaseBench::execute(converters::Converter& converter, Trial& trial) {
   trial.artifact_kind = evidence.converter.supports.artifact;
   if (trial.artifact_kind == converters::ArtifactKind::qdq) {
     read_artifact(evidence);
+    if (evidence.ports_written) {  // what is executed is what is judged
+      core::Result<fs::path> folder = fresh_folder("artifact");
+      core::Status saved = folder ? model::save_model(*evidence.artifact, *folder / "artifact.onnx") : folder.error();
+      if (!saved) {
+        trial.settled = own_fault(saved.error());
+        return;
+      }
+      evidence.conversion.artifact = *folder / "artifact.onnx";
+    }
   }
   // What can't be read can be run all the same, unless it is we who'd run it.
   if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {

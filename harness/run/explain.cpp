@@ -45,6 +45,7 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
   out.converter = description->name;
   out.version = description->version;
   out.artifact_kind = trial.artifact_kind;
+  out.judged_as = trial.judged_as;
   judge::Explained explained = (*bench)->explain(std::move(trial), 1);
   out.judgement = std::move(explained.judgement);
   out.explanation = std::move(explained.explanation);

@@ -14,7 +14,7 @@ struct ExplainedVerdict {
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   judge::Judgement judgement;
   judge::Explanation explanation;
-  std::string judged_as = {};  ///< of a ready artifact: whose policy it was judged by, in words
+  std::string judged_as = {};  ///< as in results::ResultRow
 };
 
 /// Converts, executes and judges `item` under one of its option sets as run() does, and records nothing.

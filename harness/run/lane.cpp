@@ -134,7 +134,9 @@ class ItemRun {
     owner_ = &subject;
     bench_->set_depth(config_.every_node ? judge::Depth::every_node : judge::Depth::full);
     bench_->keep_detail(config_.detail);
-    bench_->require_judged(config_.require_judged || (config_.own_corpus && subject.spec.is_embedded()));
+    // A case of ours is made to be judged; a published network is as it is, and 8 bits may leave nothing of it.
+    const bool ours = config_.own_corpus && subject.spec.is_embedded() && !item_.test_case.remote;
+    bench_->require_judged(config_.require_judged || ours);
     return core::success();
   }
 

@@ -16,6 +16,7 @@
 #include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/artifact/decompressed.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/audit/audited_params.hpp"
@@ -161,9 +162,11 @@ std::vector<Options> possible_options(const judge::Evidence& evidence, const pro
 std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by) {
   std::vector<Candidate> all;
   // A model without a quantizer is nobody's: settings in which INT8 is no more than allowed would explain any.
-  const bool quantized = std::ranges::any_of(evidence.artifact->graph.nodes, [](const model::Node& node) {
-    return model::is_quantizer(node) || node.op_type == "DynamicQuantizeLinear" || judge::is_on_codes(node);
-  });
+  const model::Graph& made = evidence.artifact->graph;
+  const bool quantized =
+      judge::casts_constant_codes(made) || std::ranges::any_of(made.nodes, [](const auto& node) {
+        return model::is_quantizer(node) || node.op_type == "DynamicQuantizeLinear" || judge::is_on_codes(node);
+      });
   // Who signs what it writes is looked for among those alone who sign so.
   const auto signs = [&](const programs::StatedPolicy& stated) {
     return !stated.producer.empty() && stated.producer == evidence.artifact->producer;
@@ -260,6 +263,21 @@ class Counts {
   std::size_t activations_ = 0, weighted_ = 0, nodes_ = 0;
 };
 
+/// Does `nearest` place quantizers otherwise wherever the artifact could have them, behind more than half of the nodes
+/// of an operator or of the graph's outputs? So places a maker its quantizers; a lost one is missing in one of several
+/// places.
+bool is_placed_alike(const Finding& finding, const std::vector<Finding>& nearest, const model::Graph& original) {
+  if (!finding.placement) return false;
+  const bool output = !finding.tensor.empty();
+  const auto differ = static_cast<std::size_t>(std::ranges::count_if(nearest, [&](const Finding& each) {
+    return each.placement && each.tensor.empty() != output && (output || each.op == finding.op);
+  }));
+  const auto places =
+      output ? original.outputs.size()
+             : static_cast<std::size_t>(std::ranges::count(original.nodes, finding.op, &model::Node::op_type));
+  return 2 * differ > places;
+}
+
 /// What the nearest policy finds wrong nearly everywhere, and another stated one nowhere.
 std::vector<judge::Grant> grants(const Candidate& nearest, const std::vector<Candidate>& all,
                                  const model::Graph& artifact, const model::Graph& original) {
@@ -275,7 +293,9 @@ std::vector<judge::Grant> grants(const Candidate& nearest, const std::vector<Can
   const Counts counts(artifact);
   std::vector<judge::Grant> granted;
   for (const Finding& finding : nearest.red) {
-    if (!counts.nearly_all(found[kind(finding)], of_weights(finding))) continue;
+    const bool alike = finding.placement ? is_placed_alike(finding, nearest.red, original)
+                                         : counts.nearly_all(found[kind(finding)], of_weights(finding));
+    if (!alike) continue;
     const auto other = std::ranges::find_if(all, [&](const Candidate& each) { return !each.faults(finding); });
     if (other != all.end()) {
       granted.push_back({finding.facet, finding.tensor, finding.node, other->label});
@@ -332,7 +352,7 @@ class Costs {
 /// narrow; a correction without a rule explains any bias. Where nearly all values are those of a policy that gives one
 /// alone, the few others are wrong; so they are where most are, and the other ranges lose far more than by it. The
 /// nearest such candidate before `explains`, else null.
-const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& explains, const judge::Evidence& evidence,
+const Candidate* refutes(std::vector<Candidate>& all, const Candidate& explains, const judge::Evidence& evidence,
                          judge::ReferenceCache& cache) {
   const Candidate* nearest = nullptr;
   for (const Candidate* each = all.data(); each != &explains; ++each) {
@@ -355,6 +375,15 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
   const Counts counts(evidence.artifact->graph);
   // Of what both fix, the wider can explain more of the structure alone.
   const bool structure_alone = gives_one_value(explains);
+  if (structure_alone && all.back().general) {
+    const std::vector<Finding>& general = audited(all.back(), evidence, cache);
+    const auto placed = [&](const Finding& each) {
+      const bool held_by_all =
+          std::ranges::any_of(general, [&](const Finding& other) { return other.node == each.node; });
+      return !held_by_all && is_placed_alike(each, nearest->red, original);
+    };
+    if (std::ranges::all_of(alone, placed)) return nullptr;
+  }
   const auto few = [&](const auto& entry) {
     const auto [kind, count] = entry;
     return (structure_alone ? kind == Kind::structure : kind != Kind::other) && counts.a_few(count, kind);
@@ -433,7 +462,12 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
                                      {}};
     return "judged by the policy of " + beyond_us->label;
   }
-  const Candidate& least = *std::ranges::min_element(all, {}, [](const Candidate& each) { return each.red.size(); });
+  // Of as many differences those of structure are the likelier: a layer that somebody left in float.
+  const Candidate& least = *std::ranges::min_element(all, {}, [](const Candidate& each) {
+    const auto numbers = std::ranges::count_if(
+        each.red, [](const Finding& own) { return own.facet != Facet::precision || !own.tensor.empty(); });
+    return std::pair(each.red.size(), numbers);
+  });
   const Candidate* narrower = refutes(all, least, evidence, cache);
   const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);

@@ -14,7 +14,8 @@ namespace assay::run {
 struct Trial {
   judge::Evidence evidence;
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
-  std::string judged_as;                    ///< of a ready artifact: whose policy it is judged by, in words
+  /// Of a ready artifact: whose policy it is judged by; of a conversion: what was changed before it (kChangedBefore).
+  std::string judged_as;
   metamorphic::RelationReport relations;    ///< metamorphic, where the case asks for them and they were checked
   bool related = false;                     ///< they were checked, if there are any
   std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`

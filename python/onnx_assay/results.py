@@ -120,6 +120,7 @@ class Result:
     findings: tuple[Finding, ...]
     lost_at: tuple[Loss, ...]
     made_by: str = ""  #: of an artifact: by whose policy it was judged
+    changed: str = ""  #: what the adapter changed before the converter saw the model
     converter_hash: str = ""
     nodes: tuple[Node, ...] = ()  #: of `check`
     data: Mapping[str, Any] = field(default_factory=dict)  #: of `check` and `audit`: where the data come from

@@ -9,6 +9,9 @@
 namespace assay::reference {
 namespace {
 
+constexpr std::array kAttributes{AttributeVersion{"axis", 13}, AttributeVersion{"block_size", 21},
+                                 AttributeVersion{"output_dtype", 23}};
+
 constexpr std::array kCodeTypes{DType::int8,           DType::uint8,        DType::int16,      DType::uint16,
                                 DType::int32,          DType::int4,         DType::uint4,      DType::int2,
                                 DType::uint2,          DType::float8e4m3fn, DType::float8e5m2, DType::float8e4m3fnuz,
@@ -80,7 +83,9 @@ const OpDef& op_dequantize_linear() {
                          .min_inputs = 2,
                          .max_inputs = 3,
                          .run = &run_dequantize_linear,
-                         .infer = &infer_dequantize_linear};
+                         .infer = &infer_dequantize_linear,
+                         .types = kQuantizerTypes,
+                         .attributes = kAttributes};
   return def;
 }
 

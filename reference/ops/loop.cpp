@@ -27,6 +27,18 @@ Result<model::GraphPtr> body_of(const Call& call, bool runs) {
   return body;
 }
 
+/// ONNX wants scalars as the iteration number and the condition; bodies that declare them with one axis exist
+/// (PaddlePaddle's exporter), and ONNX Runtime gives each the rank that its body declares.
+bool has_an_axis(const model::ValueInfo& declared) { return declared.shape && declared.shape->size() == 1; }
+
+Tensor counted(const model::ValueInfo& declared, DType type, std::int64_t value) {
+  return {type, has_an_axis(declared) ? Shape{1} : Shape{}, std::vector<std::int64_t>{value}};
+}
+
+TensorFacts counted_facts(const model::ValueInfo& declared, DType type) {
+  return typed(type, has_an_axis(declared) ? Dims{Dimension{.value = 1, .symbol = ""}} : Dims());
+}
+
 // ONNX Loop-16: body(iteration, condition, carried…) → (condition, carried…, scanned…), while the condition holds.
 Result<std::vector<Tensor>> run_loop(const OpCall& call) {
   const auto found = body_of(call, call.run_subgraph != nullptr);
@@ -47,8 +59,8 @@ Result<std::vector<Tensor>> run_loop(const OpCall& call) {
   for (std::int64_t iteration = 0; iteration < *trips && *condition != 0; ++iteration) {
     if (iteration == kIterationLimit) return op_error(fmt::format("runs longer than {} iterations", kIterationLimit));
     TensorMap bound;
-    bound.emplace(body->inputs[0].name, Tensor(DType::int64, {}, std::vector<std::int64_t>{iteration}));
-    bound.emplace(body->inputs[1].name, Tensor(DType::boolean, {}, std::vector<std::int64_t>{*condition}));
+    bound.emplace(body->inputs[0].name, counted(body->inputs[0], DType::int64, iteration));
+    bound.emplace(body->inputs[1].name, counted(body->inputs[1], DType::boolean, *condition));
     for (std::size_t i = 0; i < carried_count; ++i) bound.emplace(body->inputs[i + 2].name, std::move(carried[i]));
     auto outputs = (*call.run_subgraph)(*body, bound);
     if (!outputs) return outputs.error().within(fmt::format("iteration {}", iteration));
@@ -83,8 +95,9 @@ Result<Facts> infer_loop(const ShapeCall& call) {
     carried.push_back(call.in(i));
   }
   const auto iterated = infer_iterations(std::move(carried), 1, [&](const Facts& states) {
-    std::map<std::string, TensorFacts> bound{{(*body)->inputs[0].name, typed(DType::int64, Dims())},
-                                             {(*body)->inputs[1].name, typed(DType::boolean, Dims())}};
+    std::map<std::string, TensorFacts> bound{
+        {(*body)->inputs[0].name, counted_facts((*body)->inputs[0], DType::int64)},
+        {(*body)->inputs[1].name, counted_facts((*body)->inputs[1], DType::boolean)}};
     for (std::size_t i = 0; i < states.size(); ++i) bound.emplace((*body)->inputs[i + 2].name, states[i]);
     return (*call.infer_subgraph)(**body, bound);
   });

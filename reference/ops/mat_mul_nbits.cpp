@@ -105,9 +105,13 @@ Result<BlockCodes> unpack_nbits_weight(const OpCall& call) {
     if (wrong != groups->integers().end())
       return op_error(
           fmt::format("{} holds {}, but there are {} blocks", input_text(call, kNbitsGroup), *wrong, blocks));
-    result.block_size = 1;
-    result.scale = of_each_index(result.scale, *groups, k);
-    result.zero_point = of_each_index(result.zero_point, *groups, k);
+    bool in_order = true;  // as without g_idx
+    for (std::int64_t i = 0; in_order && i < k; ++i) in_order = groups->integers()[at(i)] == i / block;
+    if (!in_order) {
+      result.block_size = 1;
+      result.scale = of_each_index(result.scale, *groups, k);
+      result.zero_point = of_each_index(result.zero_point, *groups, k);
+    }
   }
   result.codes = *transposed(*take_range(result.codes, 1, 0, k), {1, 0});  // behind it the last block is filled up
   result.scale = *transposed(result.scale, {1, 0});

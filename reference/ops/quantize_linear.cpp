@@ -13,6 +13,10 @@
 namespace assay::reference {
 namespace {
 
+constexpr std::array kAttributes{AttributeVersion{"axis", 13}, AttributeVersion{"saturate", 19},
+                                 AttributeVersion{"block_size", 21}, AttributeVersion{"output_dtype", 21},
+                                 AttributeVersion{"precision", 23}};
+
 constexpr std::array kQuantizedTypes{
     DType::int8,           DType::uint8,          DType::int16,     DType::uint16,       DType::int4,
     DType::uint4,          DType::int2,           DType::uint2,     DType::float8e4m3fn, DType::float8e5m2,
@@ -115,7 +119,9 @@ const OpDef& op_quantize_linear() {
                          .min_inputs = 2,
                          .max_inputs = 3,
                          .run = &run_quantize_linear,
-                         .infer = &infer_quantize_linear};
+                         .infer = &infer_quantize_linear,
+                         .types = kQuantizerTypes,
+                         .attributes = kAttributes};
   return def;
 }
 

@@ -25,7 +25,7 @@ Result<std::int64_t> frame_length_of(const OpCall& call) {
 
 // ONNX STFT-17: the DFT of each frame of the signal [batch, length, 1 or 2 numbers], frame f starting at f *
 // frame_step, times the window: [batch, frames, bins, 2]. onesided (default): the first frame_length / 2 + 1 bins, of
-// real signals.
+// real signals. ONNX Runtime takes real signals without the last axis, too, and published models hold such.
 Result<std::vector<Tensor>> run_stft(const OpCall& call) {
   if (const auto real = require_real(call, kSignal); !real) return real.error();
   if (call.has_input(kWindow)) {
@@ -33,7 +33,7 @@ Result<std::vector<Tensor>> run_stft(const OpCall& call) {
   }
   const Tensor& x = call.in(kSignal);
   const bool onesided = call.node.int_or("onesided", 1) != 0;
-  const std::int64_t parts = x.rank() == 3 ? x.shape()[2] : 0;
+  const std::int64_t parts = x.rank() == 3 ? x.shape()[2] : x.rank() == 2 ? 1 : 0;
   if ((parts != 1 && parts != 2) || (onesided && parts == 2)) {
     return op_error(
         fmt::format("signal {} with onesided {}; expected [batch, length, 1], or 2 for complex numbers, "
@@ -68,8 +68,10 @@ Result<std::vector<Tensor>> run_stft(const OpCall& call) {
 }
 
 Result<Facts> infer_stft(const ShapeCall& call) {
-  if (const auto rank = require_rank(call, kSignal, 3); !rank) return rank.error();
   const TensorFacts& x = call.in(kSignal);
+  if (x.rank() != 2) {
+    if (const auto rank = require_rank(call, kSignal, 3); !rank) return rank.error();
+  }
   Dimension length = extent_of(x, 1);
   if (call.has_input(kWindow)) length = call.in(kWindow).size();
   if (call.has_input(kLength)) {

@@ -55,6 +55,23 @@ TEST_F(Check, JudgesTwoLevelsOfScalesBehindATranspose) {
   EXPECT_EQ(wrong.json()["results"][0]["facet"], "weight");
 }
 
+/// Artifacts that scripts wrote for no converter of ours, right ones and broken ones: tests/data/hand_made/README.md.
+TEST_F(Check, JudgesArtifactsOfMakersThatNobodyKnows) {
+  const std::filesystem::path folder = test::test_data() / "hand_made";
+  const auto file = [&](const nlohmann::json& name) { return (folder / name.get<std::string>()).string(); };
+  const auto text = core::read_file(folder / "verdicts.json");
+  ASSERT_TRUE(text);
+  for (const nlohmann::json& each : nlohmann::json::parse(*text)) {
+    std::vector<std::string> words{"check", file(each["model"]), "--artifact", file(each["artifact"]), "--json"};
+    if (each.contains("calibration")) words.insert(words.end(), {"--calibration", file(each["calibration"])});
+    if (each.contains("options")) words.insert(words.end(), {"--options", each["options"].dump()});
+    const Call call = run(words, {{"ASSAY_HOME", source_tree().string()}});
+    const nlohmann::json result = call.json()["results"][0];
+    EXPECT_EQ(result["verdict"], each["verdict"]) << each << call.out;
+    EXPECT_EQ(call.code, each["verdict"] == "pass" ? 0 : 1) << each;
+  }
+}
+
 TEST_F(Check, RunsCasesOfFloat16) {
   const auto family = core::read_file(test::test_data() / "halves" / "float16_models.json");
   ASSERT_TRUE(family);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "tests/cli/home.hpp"
 #include "tests/support/source_tree.hpp"
@@ -134,6 +135,24 @@ TEST_F(Errors, AMisspeltCaseSuiteFaultVariantOrOptionGetsTheNearest) {
   EXPECT_THAT(said({"run", "mini", "--options", "defualt"}),
               HasSubstr("there is no option set \"defualt\"; there are: default"));
   EXPECT_THAT(said({"run", "mini", "--options", R"({"activatoin": "int8"})"}), HasSubstr("the keys are activation"));
+}
+
+TEST_F(Errors, ALabelThatSuitesUseForDifferentOptionsIsNotGuessed) {
+  const auto suite = [](const std::string& options) {
+    return R"({"title": "t", "select": ["*"], "converters": ["embedded"], "option_sets": [{"label": "one", "options": )" +
+           options + R"(}, {"label": "uint8", "options": {"symmetric": true}}]})";
+  };
+  write("suites/a.json", suite("{}"));
+  const std::vector<std::string> words{"run", "mini/stride=1", "--options", "one", "-v"};
+  EXPECT_THAT(run(words).out, HasSubstr("1 planned: 1 pass"));
+  write("suites/b.json", suite(R"({"activation": "uint8"})"));
+  EXPECT_THAT(said(words), HasSubstr("is {} in suite a and {\"activation\":\"uint8\"} in suite b: name the suite"));
+  // What a label spells out is what it means where no suite is named, and what was run under a suite's is repeated
+  // there.
+  EXPECT_THAT(run({"run", "a", "--options", "uint8", "--fault", "bias_dropped"}).out,
+              HasSubstr("reproduce: ./assay run a --only mini/stride=1 --options uint8 --fault bias_dropped"));
+  EXPECT_THAT(run({"run", "mini/stride=1", "--options", "uint8", "--fault", "bias_dropped"}).out,
+              HasSubstr("reproduce: ./assay run mini/stride=1 --options uint8 --fault bias_dropped"));
 }
 
 TEST_F(Errors, AFaultIsOfTheEmbeddedConverterAlone) {
@@ -387,6 +406,21 @@ TEST_F(Errors, UnknownWordsInSupportsAreNamed) {
   const Call call = run({"run", "mini/stride=1", "--converter-cmd", "sh " + path("converter.sh").string()});
   EXPECT_THAT(call.err, AllOf(HasSubstr("converter c 1: its `supports` says \"unit8\" under \"activation\""),
                               HasSubstr("the words are: int8, uint8"), HasSubstr("\"tensor\" under \"reports\"")));
+}
+
+// Published models are as they are: ONNX Runtime says so in a warning and gives what the operators make.
+TEST_F(Errors, AnOutputOfAPublishedModelIsWhatItsOperatorsMake) {
+  std::filesystem::create_directories(path("cache/pkg-1.0"));
+  save("cache/pkg-1.0/m.onnx", "agraph (float[1,3,4] x) => (float[1,n] y) { y = Relu (x) }");
+  const auto bytes = core::read_file(path("cache/pkg-1.0/m.onnx"));
+  ASSERT_TRUE(bytes.ok());
+  write("cases/published.json", R"({"family": "published", "title": "an output of three axes that two are declared of",
+      "model": "pypi:pkg==1.0/m.onnx", "sha256": ")" +
+                                    core::sha256_hex(*bytes) + R"(",
+      "inputs": {"x": {"range": [-3, 2]}}, "calibration": {"batches": 2}})");
+  const Call call = run({"run", "published", "--options", "default"}, {{"ASSAY_CACHE", path("cache").string()}});
+  EXPECT_EQ(call.code, 0) << call.err;
+  EXPECT_THAT(call.out, HasSubstr("1 planned: 1 pass")) << call.err;
 }
 
 }  // namespace

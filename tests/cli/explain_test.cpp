@@ -167,6 +167,17 @@ TEST_F(Explain, TellsARefusalAndAnUnknownCase) {
   EXPECT_TRUE(refused["L2"]["local"].is_null());
 }
 
+TEST_F(Explain, HasALimitOfTimeForJudging) {
+  write("cases/heavy.json", R"json({
+    "family": "heavy", "title": "a product of many terms", "tags": ["MatMul"],
+    "graph": ["agraph (float[600,600] x) => (float[600,600] y) { y = MatMul (x, w) }"], "opset": 13,
+    "initializers": { "w": { "shape": [600, 600], "std": 0.1 } },
+    "inputs": { "x": { "data": ["typical"], "range": [-1, 1] } }, "kills": ["scale_doubled"] })json");
+  const Call call = run({"explain", "heavy", "--judge-timeout", "0.2"});
+  EXPECT_EQ(call.code, 3);
+  EXPECT_THAT(call.err, HasSubstr("took more than 0.2 s of processor time (--judge-timeout) and was stopped"));
+}
+
 TEST_F(Explain, KnowsAFileOfCasesOutsideTheCorpus) {
   std::string own = kMiniFamily;
   own.replace(own.find("\"mini\""), 6, "\"own\"");
@@ -204,6 +215,8 @@ TEST_P(ExplainFamilies, TermsAddUpToTheLimit) {
     if (family_index++ % kParts != GetParam()) continue;
     // Quotients in float: the terms count the division's own rounding twice, the limit once.
     if (family == "divisor_near_zero") continue;
+    // No limit goes through an STFT: executors' errors of the angles allow none in float32.
+    if (family == "stft_before_a_product") continue;
     int derived = 0;
     bool bounded = false;
     // Refusals have nothing to derive: three cases from all over the family.

@@ -34,6 +34,20 @@ TEST_F(Fuzz, FindsAFaultAndReducesIt) {
   EXPECT_EQ(run(check).code, 1);
 }
 
+TEST_F(Fuzz, KeepsWhatItHasFoundWhenItIsEnded) {
+  core::SpawnOptions ended;
+  ended.arguments = {"timeout", "--preserve-status", "--signal=TERM", "4",  ASSAY_PROGRAM, "fuzz",
+                     "--fault", "bias_dropped",      "--minutes",     "60", "--jobs",      "1",
+                     "--json"};
+  ended.working_folder = path("").string();
+  ended.environment = {{"ASSAY_HOME", path("").string()}};
+  const Call call = finished(ended);
+  ASSERT_EQ(call.code, 1) << call.out << call.err;
+  const nlohmann::json find = call.json()["finds"][0];
+  EXPECT_EQ(find["before"], find["after"]) << "reduced after the end";
+  EXPECT_TRUE(std::filesystem::exists(path(find["folder"].get<std::string>()) / "find.json"));
+}
+
 TEST_F(Fuzz, GivesTheSameTableTwice) {
   const auto table = [&] {
     nlohmann::json json =

@@ -144,6 +144,24 @@ TEST_F(Gate, HoldsNoExpectationAgainstAConverterThatCannotRunHere) {
   EXPECT_THAT(call.out, HasSubstr("unsupported: no GPU (2 verdicts)"));
 }
 
+TEST_F(Gate, VerdictsSayWhatAnAdapterChanged) {
+  write("changing.sh",
+        "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\n"
+        "i=2\nwhile read line; do\n"
+        "  echo '{\"id\":'$i',\"status\":\"error\",\"reason\":\"no\",\"changed\":[\"names were cut\",\"axes were "
+        "moved\"]}'\n"
+        "  i=$((i+1))\ndone\n");
+  const std::vector<std::string> words = {"run", "default", "--converter-cmd", "sh " + path("changing.sh").string()};
+  const Call call = run(words);
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("changed before the conversion: names were cut; axes were moved (2 verdicts)"));
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const Call json = run(as_json);
+  EXPECT_EQ(json.json()["results"][0]["changed"], "names were cut; axes were moved") << json.out;
+  EXPECT_FALSE(json.json()["results"][0].contains("made_by")) << json.out;
+}
+
 TEST_F(Gate, IsRedForAnExpectedFailureThatPasses) {
   write("suites/expecting.json", R"json({"title": "t", "select": ["*"], "converters": ["embedded"],
         "option_sets": [{"label": "default", "options": {}}],
@@ -194,7 +212,7 @@ TEST_F(Gate, TakesTheLabelOfAnotherSuitesOptionSet) {
   write("suites/strict.json", R"json({"title": "t", "select": ["mini/stride=1"], "converters": ["embedded"],
         "option_sets": [{"label": "strict", "options": {"precision": {"Conv": "int8"}}}]})json");
   const Call call = run({"run", "strict", "--fault", "bias_dropped"});
-  EXPECT_THAT(call.out, HasSubstr("run mini/stride=1 --options strict --fault bias_dropped"));
+  EXPECT_THAT(call.out, HasSubstr("run strict --only mini/stride=1 --options strict --fault bias_dropped"));
   EXPECT_EQ(run({"run", "mini/stride=1", "--options", "strict", "--fault", "bias_dropped"}).code, 1);
 }
 

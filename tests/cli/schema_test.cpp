@@ -72,6 +72,11 @@ TEST_F(Schema, HoldsWhatRunsPrint) {
   expect_fits("drift", {"drift", "--db", "h.db", "--converter", "embedded"});
   ASSERT_EQ(run({"export-results", "r.db.gz", "--db", "h.db"}).code, 0);
   expect_fits("import-results", {"import-results", "r.db.gz", "--db", "other.db"});
+  expect_fits("prune", {"prune", "--keep", "1", "--dry-run", "--db", "h.db"});
+  expect_fits("prune", {"prune", "--keep", "1", "--db", "other.db"});
+  expect_fits("db-check", {"db", "check", "--db", "other.db"});
+  expect_fits("db-backup", {"db", "backup", "copy.db", "--db", "other.db"});
+  expect_fits("db-vacuum", {"db", "vacuum", "--db", "other.db"});
   expect_fits("plan", {"plan", "--chunks", "2", "--db", "h.db"});
   ASSERT_EQ(run({"work", "plan", "1"}).code, 0);
   expect_fits("merge", {"merge", "plan", "--db", "h.db"});

@@ -6,20 +6,36 @@ kits.py ASSAY ROOT: what `assay kits` says where no converter is installed.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from string import Template
+from types import SimpleNamespace
 
 CONVERTER = "onnxruntime"
 # A scale, numbers, and a conversion that ends with an error; wrong in all releases.
 WRONG = {"clip_of_an_output": "expected: scale", "gemm_beta/beta=3.0": "are off by more than", "deconv_group_bias/groups=2": "actual: ValueError"}
 MENDED, MENDED_SINCE = "deconv_stride_and_dilation", "mended since 1.18.1"
 RIGHT, RIGHT_EVERYWHERE = "gemm_trans_a", "conv/form=bias,size=comparable,groups=1"
+# Plain execution runs it; with the session's optimizations an exception ends it.
+BY_A_PASS, BY_A_PASS_VERSION, PASS = "resize_beyond_its_input/form=cubic", "1.23.2", "QDQSelectorActionTransformer"
 LINES_ALLOWED = 60
+SMALL = 1024  # bytes of a model.onnx; the index says what a larger one holds
+# Of the makers' own trackers, as their templates name them; the others share one text.
+HEADINGS = {"modelopt": ["Describe the bug", "Steps/Code to reproduce bug", "Expected behavior", "Who can help?", "System information"],
+            "olive": ["Describe the bug", "To Reproduce", "Expected behavior", "Olive config", "Olive logs", "Other information", "Additional context"],
+            "onnxsim": ["Describe the bug", "Model"],
+            "esp_ppq": ["Checklist", "How often does this bug occurs?", "Expected behavior", "Actual behavior (suspected bug)",
+                        "Error logs or terminal output", "Steps to reproduce the behavior", "Project release version", "System architecture",
+                        "Operating system", "Operating system version", "Shell", "Additional context"],
+            "brevitas": ["Describe the bug", "Reproducibility", "To Reproduce", "Expected behavior", "Version number of Brevitas", "Additional context"]}
+WITHOUT_TEMPLATE = {"ai_edge_quantizer", "aimet", "neural_compressor", "quark", "rknn"}
 ASK_THE_PRODUCT = ("precision_by_product",)  # where its template does
-OF_THE_ARTIFACT = ("scale", "least_scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type")  # where it is an ONNX model
+OF_THE_ARTIFACT = ("scale", "least_scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type", "names",
+                   "activation_type")  # where it is an ONNX model
 OF_ONE_BATCH = ("numerics", "rounded")  # asked a second time, as of a converter that averages the ranges of batches
 
 
@@ -33,10 +49,10 @@ def check(condition, *said):
         sys.exit(1)
 
 
-def alone(interpreter, folder):
-    """repro.py by that interpreter, with nothing of Assay in its environment."""
+def alone(interpreter, folder, *passes):
+    """repro.py by that interpreter, with nothing of Assay in its environment; `passes` are off."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ASSAY"))}
-    return subprocess.run([interpreter, str(folder / "repro.py")], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run([interpreter, str(folder / "repro.py"), *passes], capture_output=True, text=True, env=environment, check=False)
 
 
 def shows(assay, root, interpreter, place):
@@ -56,6 +72,21 @@ def shows(assay, root, interpreter, place):
         check(done.returncode == 1 and words in done.stdout, case, done.returncode, done.stdout, done.stderr)
 
 
+def names_the_pass(assay, interpreter, place):
+    """What is wrong with the session's optimizations alone: ISSUE.md names the pass, and repro.py turns it off."""
+    if BY_A_PASS_VERSION not in interpreter:
+        print(f"no onnxruntime {BY_A_PASS_VERSION}: no pass is looked for")
+        return
+    folder = place / "by_a_pass"
+    done = subprocess.run([assay, "bundle", BY_A_PASS, folder, "--for", f"{CONVERTER}:optimized@{BY_A_PASS_VERSION}"], capture_output=True,
+                          text=True, check=False, env={**os.environ, "ASSAY_ANY_PROCESSOR": "1"})
+    check(done.returncode == 0 and json.loads(re.search(r"^measured: (.*)$", done.stdout, re.MULTILINE)[1])["passes"] == [PASS], done.stdout,
+          done.stderr)
+    check(f"`python repro.py {PASS}`" in (folder / "ISSUE.md").read_text(encoding="utf-8"), "ISSUE.md names no pass")
+    codes = [alone(interpreter, folder, *passes).returncode for passes in ((), (PASS,), ("ConstantFolding",))]
+    check(codes == [1, 0, 1], "repro.py, with nothing, the pass and another one off:", codes)
+
+
 def declines(assay, place):
     folder = place / "mended"
     made = call(assay, "bundle", MENDED, folder, "--for", CONVERTER)
@@ -73,6 +104,56 @@ def index(assay, place):
     check((folder / "clip_of_an_output" / "repro.py").is_file() and not (folder / MENDED).exists(), sorted(folder.iterdir()))
     text = (place / "all" / "README.md").read_text()
     check("1 of 2 defects have a kit." in text and f"- {MENDED}: {MENDED_SINCE}" in text, text)
+    size = (folder / "clip_of_an_output" / "model.onnx").stat().st_size
+    check(rows["clip_of_an_output"]["model_bytes"] == size and ("model_holds" in rows["clip_of_an_output"]) == (size > SMALL), rows, size)
+    check(size <= SMALL or f"- clip_of_an_output: {size} bytes, 2 nodes; " in text, text)
+
+
+def trackers(root):
+    """Each maker's ISSUE.md has the headings of its own tracker, or its template says that there are none."""
+    sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
+    from tracker import Values, headings, plain
+    check(plain('File "/tmp/a1/kit/repro.py", see https://onnx.ai/a/b') == 'File "…/repro.py", see https://onnx.ai/a/b', "folders of this machine")
+    filled = Values({key: "" for key in ("title", "about", "steps", "result", "expected", "urgency", "scope", "platform", "system", "machine", "gpu",
+                                         "gpu_memory", "gpus", "python", "version", "versions")}, ["onnxruntime-gpu==1.2", "torch==2.14.1"])
+    makers = {file.parent.name for file in Path(root, "converters", "adapters").glob("*/kit.py.in")}
+    texts = {name: headings(name) for name in makers}
+    check({name for name, (head, _) in texts.items() if head.startswith("#: common https://")} == WITHOUT_TEMPLATE, texts)
+    for name, (head, text) in texts.items():
+        check(re.match(r"#: (headings|common) https://github\.com/", head), name, "doesn't say where its headings come from:", head)
+        check("#: " not in text and text.startswith("# ") and Template(text).substitute(filled), name, text)
+        needed = ["$title", "$about", "$steps", "$result", "$urgency", "$scope"]
+        check(all(word in text for word in needed), name, "leaves out one of", needed)
+    for name, own in HEADINGS.items():
+        check(re.findall(r"^##+ (.*)$", texts[name][1], re.MULTILINE) == own, name, texts[name][1])
+    check(filled["version_of_torch"] == "2.14.1" and filled["version_of_onnxruntime_gpu"] == "1.2"
+          and filled["version_of_transformers"] == "not installed", filled.versions)
+
+
+def named_clauses(root):
+    """ONNX's text, documentation and source, as the case and the suites name them; the operator's page where they name no text of ONNX's."""
+    sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
+    from clauses import clauses, holds, is_of, kind_of
+
+    def lines(family, converter, facet, kind):
+        file = json.loads(Path(root, "cases", "found", f"{family}.json").read_text(encoding="utf-8"))
+        model = SimpleNamespace(opset_import=[SimpleNamespace(domain="", version=13)], graph=SimpleNamespace(node=[SimpleNamespace(op_type=kind, domain="")]))
+        return clauses(SimpleNamespace(case={"name": family, "file": file}, converter=converter, version="1.23.2", model=model,
+                                       json={"options": {"label": "default"}}, headline={"facet": facet, "op": kind}))
+
+    said = lines("stft_before_a_product", "onnxruntime", "status", "STFT")
+    check(said == ["ONNX's text: https://onnx.ai/onnx/operators/onnx__STFT.html",
+                   "Where it seems to lie: https://github.com/microsoft/onnxruntime/blob/v1.32.0/onnxruntime/python/tools/symbolic_shape_infer.py"], said)
+    said = lines("clip_of_an_output", "onnxruntime", "scale", "Conv")
+    check(said[0] == "ONNX's text: https://onnx.ai/onnx/operators/onnx__Conv.html", said)
+    check(lines("clip_of_an_output", "onnxruntime", "none", "OfNoModel")[:1] != said[:1], "a facet that no suite names")
+    check(is_of("ai_edge_quantizer* !ai_edge_quantizer:int16", "ai_edge_quantizer:dynamic")
+          and not is_of("ai_edge_quantizer* !ai_edge_quantizer:int16", "ai_edge_quantizer:int16"), "converters of an entry")
+    check(holds("", "1") and holds(">=1.18 <1.21", "1.20.1") and not holds(">=1.18 <1.21", "1.21.0") and holds("1.20.*,1.21.*", "1.21.1")
+          and not holds("1.20.*", "1.21.1"), "versions of an entry")
+    kinds = {"https://quark.docs.amd.com/": "", "https://docs.nvidia.com/a/index.html#b": "docs", "https://github.com/a/b": "",
+             "https://github.com/a/b/issues/1": "", "https://github.com/a/b/blob/main/docs/c.md": "docs", "https://github.com/a/b/blob/v1/c.py": "source"}
+    check({url: kind_of(url) for url in kinds} == kinds, {url: kind_of(url) for url in kinds})
 
 
 def nothing_installed(assay, root):
@@ -82,14 +163,25 @@ def nothing_installed(assay, root):
                               env={**os.environ, "ASSAY_VENVS": str(place / "none")})
         check(made.returncode == 0, made.stdout, made.stderr)
         rows = json.loads((place / "kits" / "kits.json").read_text())
+        only = subprocess.run([assay, "kits", place / "only", "nncf_onnx@9.9", "--only", "odd_weights_in_four_bits*"], capture_output=True, text=True,
+                              check=False, env={**os.environ, "ASSAY_VENVS": str(place / "none")})
+        check(only.returncode == 0 and json.loads((place / "only" / "kits.json").read_text())["nncf_onnx"] == [
+            {"defect": "odd_weights_in_four_bits", "why": "nncf_onnx@9.9 is not installed: assay converters install nncf_onnx"}], only.stdout, only.stderr)
         check({row["why"] for row in rows["tensorrt"]} == {"needs an NVIDIA GPU"}, rows["tensorrt"])
         check({row["why"] for row in rows["mnn"]} == {"mnn@9.9 is not installed: assay converters install mnn"}, rows["mnn"])
         known = {row["defect"] for row in rows["mnn"]}
         check("max_pool_below_zero" in known and "deconv_group_bias" not in known, known)
     sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
-    from kits import suites_of
+    from kits import beside_suites, in_stated_order, suites_of
     suites = dict(suites_of("mnn"))
     check("mnn" in suites["mnn"] and suites.get("methods") == ["mnn:admm", "mnn:ema"], "variants of another suite", suites)
+    check(dict(suites_of("onnxruntime"))["onnxruntime"] == ["onnxruntime", "onnxruntime:optimized"], "a variant that its own suite judges")
+    check(dict(beside_suites("modelopt", ["float8_scale_of_int8*"])) == {"float8_scale_of_int8": ["modelopt:fp8"]}, "a variant of no suite")
+    red = [("olive:reduce_range@1", "conv_of_asked_type", "default"), ("olive:act_precision@1", "conv_of_asked_type", "default")]
+    check(in_stated_order("conv_of_asked_type", red) == red[::-1], "the variant that the case is about")
+    check(in_stated_order("conv_of_asked_type", [*red, ("olive@1", "conv_of_asked_type", "default")])[0] == red[0], "plain among them")
+    trackers(root)
+    named_clauses(root)
     return 0
 
 
@@ -113,10 +205,27 @@ def right(assay, root, interpreter, place, converter=CONVERTER, case=RIGHT):
     return 0
 
 
+def fewest_passes(kit, place):
+    """Those that delta debugging finds, of a repro.py that ends with 0 where all of some passes are off."""
+    Path(place, "passes").mkdir(parents=True)
+    Path(place, "passes", "repro.py").write_text("sys.argv[1:]")
+    names, kept = [f"pass {index}" for index in range(37)], kit.run
+    bundle = SimpleNamespace(json={"converter": {"description": {"supports": {"optimizers": names}}}})
+    for guilty in (["pass 0"], ["pass 36"], ["pass 3", "pass 30"], ["pass 11", "pass 12", "pass 13"], names):
+        kit.run = lambda folder, *off, guilty=guilty: (0 if {*guilty} <= {*off} else 1, "")
+        check(kit.passes_at_fault(bundle, Path(place, "passes")) == guilty, guilty)
+    kit.run = lambda folder, *off: (1, "")
+    check(kit.passes_at_fault(bundle, Path(place, "passes")) == [], "wrong without any pass")
+    Path(place, "passes", "repro.py").write_text("")
+    check(kit.passes_at_fault(bundle, Path(place, "passes")) is None, "a repro.py that turns nothing off")
+    kit.run = kept
+
+
 def checks(root, bundle_folder, place):
     """By the interpreter of the environment: repro.py of every check, on a bundle of a pass."""
     sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
     import kit
+    fewest_passes(kit, place)
     noise = 'tensor "y", data set "typical": SQNR 9.1 dB, where the roundings of this conversion leave 31.2 dB and not less than 27.8 dB'
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},
@@ -126,7 +235,8 @@ def checks(root, bundle_folder, place):
         "precision_by_product": {"node": "y", "message": "expected int8"}, "axis": {"facet": "axis", "tensor": "w"},
         "constant": {"facet": "bias", "tensor": "b", "message": "expected int32 codes, actual int8"},
         "precision": {"facet": "precision", "node": "y", "op": "Gemm", "message": "expected int8"},
-        "bias_type": {"facet": "bias"},
+        "bias_type": {"facet": "bias"}, "names": {"message": 'outputs of the artifact: expected "y" (1), actual "z" (1)'},
+        "activation_type": {"message": 'activation "x": expected codes of type int8, actual uint8'},
     }
     stated = {"crash": {"step": "execute"}, "runs": {"kind": "Fail"}}
     bundle = kit.Bundle(bundle_folder)
@@ -178,6 +288,7 @@ def main(assay, root, interpreter, name=CONVERTER):
         if name != CONVERTER:
             return right(assay, root, interpreter, Path(place), name, RIGHT_EVERYWHERE)
         shows(assay, root, interpreter, Path(place))
+        names_the_pass(assay, interpreter, Path(place))
         declines(assay, Path(place))
         index(assay, Path(place))
         return right(assay, root, interpreter, Path(place))

@@ -57,6 +57,20 @@ class NodePrecision(unittest.TestCase):
         self.assertEqual(self.got(open_end, moves_codes=True), ["int8", "fp32"])
         self.assertEqual(self.got(open_end, outputs_in_float=True), ["int8", "int8"])
 
+    def of_conv_behind(self, how, node):
+        """What the Conv runs in behind `node`, which gives the Conv's input from xd, in model and artifact."""
+        text = artifact(renamed("m"), renamed("y")).replace("[pool] m_float = MaxPool <kernel_shape=[2,2], strides=[2,2]> (xd)", node)
+        entries = node_precision(parser.parse_model(ORIGINAL), parser.parse_model(text), lambda name: name, ("Conv",), **how)
+        return next(entry["got"] for entry in entries if entry["node"] == "conv")
+
+    def test_what_gives_codes_on_unchanged(self):
+        """A Pad does by values of its input and by zero, a Concat where none of what it joins is a float constant."""
+        given = "p = Constant <value = int64[8] {0,0,1,1,0,0,1,1}> () c = Constant <value = float[1] {0.5}> () m_float = Pad "
+        for pad, expected in (('<mode="edge"> (xd, p, c)', "int8"), ("(xd, p)", "int8"), ("(xd, p, c)", "fp32")):
+            self.assertEqual(self.of_conv_behind({"outputs_in_float": True}, given + pad), expected, pad)
+        for joined, expected in (("xd, xd", "int8"), ("xd, w", "fp32")):
+            self.assertEqual(self.of_conv_behind({"outputs_in_float": True}, f"m_float = Concat <axis=0> ({joined})"), expected, joined)
+
     def test_what_was_to_be_left_alone(self):
         """Pairs around it are its neighbours'; where its weight is codes, too, it wasn't left alone."""
         both = artifact(pair("m"), pair("y"))

@@ -67,7 +67,7 @@ class Protocol(unittest.TestCase):
 
     def test_errors_name_their_node_where_they_can_and_leave_nothing(self):
         for body, status, node, words in (("s = Exp (x) y = my.dom.Foo (s)", "refused", "y", "Plugin not found"),
-                                          ("s = Sin (x) y = Exp (s)", "refused", "s", "implementation for node s."),
+                                          ("[s] s = Sin (x) y = Exp (s)", "refused", "s", "implementation for node s."),
                                           ("y = Cos (x)", "error", None, "Assertion engine failed")):
             reply = self.convert(body)
             self.assertEqual((reply["status"], reply.get("node")), (status, node), reply)

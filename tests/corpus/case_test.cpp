@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
+#include "harness/core/text.hpp"
 #include "tests/corpus/small_case.hpp"
 
 namespace assay::corpus {
@@ -107,6 +111,13 @@ TEST(ParseFamily, RenamesTensorsAndNodes) {
   EXPECT_EQ(graph.nodes[0].name, "b c");
   EXPECT_THAT(graph.nodes[1].inputs, ElementsAre("b c"));
   EXPECT_EQ(graph.nodes[1].name, "last");
+}
+
+TEST(ParseFamily, LeavesNodesWithoutNames) {
+  const auto cases = loaded(relu_json(R"(,"node_names":{"y":""})"));
+  EXPECT_TRUE(cases[0].model->graph.nodes[0].unnamed);
+  EXPECT_EQ(cases[0].model->graph.nodes[0].name, "y");
+  EXPECT_FALSE(loaded(relu_json(""))[0].model->graph.nodes[0].unnamed);
 }
 
 TEST(ParseFamily, MergesStepsOverTheCase) {
@@ -226,6 +237,20 @@ TEST(ParseFamily, KeepsRemoteModelsForLater) {
   EXPECT_EQ(cases[0].remote->path, "inner/m.onnx");
   ASSERT_TRUE(load_deferred(cases[0]));
   EXPECT_THAT(cases[0].unavailable, HasSubstr("./assay fetch real"));
+}
+
+TEST(ParseFamily, LeavesARemoteModelThatCannotBeReadToItsOwnCase) {
+  const std::string bytes = "no model";
+  setenv("ASSAY_CACHE", testing::TempDir().c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no other thread
+  auto cases = loaded(R"({"family":"f","title":"t","model":"pypi:no-such-package==1.3/m.onnx","sha256":")" +
+                      core::sha256_hex(bytes) + R"(","inputs":{"x":{}}})");
+  unsetenv("ASSAY_CACHE");  // NOLINT(concurrency-mt-unsafe): no other thread
+  const std::filesystem::path file = cases[0].remote->file;
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << bytes;
+  EXPECT_TRUE(load_deferred(cases[0]));
+  EXPECT_THAT(cases[0].unavailable, HasSubstr("m.onnx can't be read: "));
+  std::filesystem::remove_all(file.parent_path());
 }
 
 TEST(ParseFamily, RefusesRemotePathsThatLeaveTheCache) {

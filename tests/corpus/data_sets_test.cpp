@@ -114,26 +114,6 @@ TEST(DataSetNames, KeepTheOrderOfTheDesign) {
   EXPECT_THAT(data_set_names(cases[0]), ElementsAre("typical", "ties", "saturate"));
 }
 
-TEST(DrawnText, IsAPictureOfBytesThatDiffersFromBatchToBatch) {
-  const std::string json = R"j({"family":"f","title":"t",
-      "graph":["agraph (float[2,3,64,96] x) => (float[2,3,64,96] y) {","y = Relu (x)","}"],
-      "inputs":{"x":{"kind":"drawn_text"}},"calibration":{"batches":2}})j";
-  const auto cases = parse_family(json, "f.json");
-  ASSERT_TRUE(cases) << cases.error().message;
-  const auto batches = calibration_batches((*cases)[0], (*cases)[0].calibration);
-  ASSERT_TRUE(batches);
-  std::set<double> values;
-  for (const double x : (*batches)[0].at("x").reals()) {
-    const double byte = (x * 0.5 + 0.5) * 255;
-    EXPECT_NEAR(byte, std::round(byte), 1e-4);
-    values.insert(std::round(byte));
-  }
-  EXPECT_GT(values.size(), 60U);
-  EXPECT_GE(*values.begin(), 0);
-  EXPECT_LE(*values.rbegin(), 255);
-  EXPECT_NE((*batches)[0].at("x"), (*batches)[1].at("x"));
-}
-
 TEST(UsualDataSets, LeaveRangesOnlyWhereAnInputHasOne) {
   model::Graph graph;
   graph.inputs.push_back({"ids", core::DType::int64, {}});

@@ -26,6 +26,8 @@ except ImportError:
     sys.exit(77)
 
 PART, ASSAY, TREE, FOLDER = sys.argv[1:5]
+sys.path.insert(0, os.path.join(TREE, "tests", "support"))
+from schema_14 import unpacked  # noqa: E402
 CASES = ["concat/form=graph_input,place=before", "conv/form=auto_pad*", "gemm_matmul/*"]
 FAULTED = "concat/form=graph_input,place=before"
 HOSTILE = "\"'><img src=x onerror=\"window.injected=1\"></script><script>window.injected=2</script>\u202egnp"
@@ -176,7 +178,6 @@ def made_report(folder):
     # The same again under the name of an older version, so that there is something to compare.
     with sqlite3.connect(database) as db:
         db.execute("UPDATE converter_version SET version = '0.9.0'")
-        db.execute("UPDATE job SET version = '0.9.0'")
     db.close()
     assay("run", *CASES, "--options", "default", "--fault", "concat_first_scale", "--db", database, "--quiet", codes=(1,))
     file = os.path.join(folder, "report.html")
@@ -240,6 +241,7 @@ def many_versions(folder, original):
     together with what the suite lists."""
     database, file = os.path.join(folder, "versions.db"), os.path.join(folder, "versions.html")
     shutil.copy(original, database)
+    unpacked(database)
     multiplied(database, 1)
     with sqlite3.connect(database) as db:
         db.execute("DELETE FROM result WHERE converter_version_id NOT IN (SELECT id FROM converter_version WHERE version LIKE '2.%')")
@@ -439,6 +441,7 @@ def told_apart(folder, original):
     """A refusal that a case expects is no sign that an operator works; two programs under one version are marked."""
     database, file = os.path.join(folder, "apart.db"), os.path.join(folder, "apart.html")
     shutil.copy(original, database)
+    unpacked(database)
     with sqlite3.connect(database) as db:
         first, second = [row[0] for row in db.execute("SELECT id FROM result WHERE verdict = 'pass' ORDER BY id DESC LIMIT 2")]
         db.execute("UPDATE result SET op = 'CumSum', layers = '', reason = 'refused as expected: node \"s\" (CumSum)' WHERE id = ?", (first,))
@@ -465,6 +468,7 @@ def told_apart(folder, original):
 
 def hostile(folder):
     database, file = made_report(folder)
+    unpacked(database)
     with sqlite3.connect(database) as db:
         for table, column in [("case_version", "name"), ("case_version", "family"), ("converter", "name"),
                               ("converter_version", "version"), ("result", "options"), ("result", "node"), ("result", "op"),
@@ -563,6 +567,7 @@ def sizes(folder):
     for wanted, seconds in ((10_000, 2), (100_000, 5)):
         database = os.path.join(folder, "many.db")
         shutil.copy(original, database)
+        unpacked(database)
         count = multiplied(database, wanted)
         start = time.time()
         assay("report", "--db", database, "--html", file)

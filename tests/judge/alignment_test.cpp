@@ -102,6 +102,23 @@ TEST(Alignment, ASumAlongAnotherAxisIsNoBias) {
   EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Add(c, row)").operations.size(), 2U);
 }
 
+TEST(Alignment, WithoutAnArtifactNobodyKnowsOfASecondBatchNormalization) {
+  const model::Model original = parse(
+      "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b)"
+      " n = BatchNormalization<epsilon=0.0>(c, gamma, beta, mean, variance)"
+      " y = BatchNormalization<epsilon=0.0>(n, gamma, beta, mean, variance) }",
+      kWeights);
+  const Alignment effective = Alignment::of(original, nullptr, [](const model::Node&) { return true; });
+  ASSERT_EQ(effective.operations.size(), 2U);
+  EXPECT_EQ(effective.operations[0].last, 1U) << "the policy folds the first one";
+  EXPECT_TRUE(effective.operations[0].maybe_folded) << "with the second one in it";
+  EXPECT_EQ(effective.operations[1].maybe_folded_into, 0U);
+  EXPECT_EQ(Alignment::of(
+                original, nullptr, [](const model::Node&) { return true; }, true)
+                .operations.size(),
+            1U);
+}
+
 TEST(Alignment, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt) {
   const model::Model original = parse(
       "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b) s = Add(c, a)"

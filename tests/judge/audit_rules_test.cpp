@@ -277,6 +277,20 @@ TEST(AuditConstants, AnOperatorOfTheConvertersOwnReadsTheModelsConstants) {
   EXPECT_THAT(brief(audit_constants(gemm.context())), ::testing::Contains("weight k"));
 }
 
+// Magika takes the largest of its values and minus infinity.
+TEST(AuditConstants, AnInfinityIsItself) {
+  GemmCase gemm;
+  gemm.original_text = gemm.artifact_text = "g (float[2,3] x) => (float[2,3] y) { y = Max(x, k) }";
+  gemm.weights["k"] = gemm.constants["k"] = reals({1}, {-HUGE_VAL});
+  EXPECT_THAT(brief(audit_constants(gemm.context())), IsEmpty());
+  gemm.constants["k"] = reals({1}, {-65504});
+  EXPECT_THAT(brief(audit_constants(gemm.context())), IsEmpty()) << "float16's least";
+  for (const double other : {0.0, 65504.0}) {
+    gemm.constants["k"] = reals({1}, {other});
+    EXPECT_THAT(brief(audit_constants(gemm.context())), ElementsAre("weight k")) << other;
+  }
+}
+
 TEST(AuditConstants, OfTwoConstantOperandsEachIsComparedWithItsOwn) {
   GemmCase gemm;
   gemm.original_text = "g (float[2,3] x) => (float[2,3] y, float[3] z) { z = Mul(k, w) y = Mul(x, w) }";
@@ -391,6 +405,23 @@ TEST(AuditBias, ACorrectedBiasMakesUpForTheMean) {
   EXPECT_THAT(gemm.faults(), IsEmpty()) << "a correction without a rule";
   gemm.constants["bf"] = reals({2}, {0.5 + 1, -1});
   EXPECT_THAT(gemm.faults(), ElementsAre("bias b")) << "the channel's mean is off by what was added";
+}
+
+// x is rounded by half a step nearly everywhere, so that the mean of the product is better off without the correction.
+TEST(AuditBias, ACorrectionMayBeThatOfTheRoundedWeightsAlone) {
+  GemmCase gemm;
+  gemm.batches = {{{"x", reals({2, 3}, {-1, 3, 1, 1.57, 1.23, 1.53})}}};  // means 0.285, 2.115, 1.265
+  gemm.set_scalar("ys", 3.625 / 255);
+  gemm.constants["yz"] = codes(DType::int8, {}, {21});  // round(-128 + 149.48)
+  gemm.artifact_text.replace(gemm.artifact_text.find("wd, bd)"), 7, "wd, bf)");
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::corrected;
+  const double w0 = float32(4.0 / 127), w1 = float32(0.5 / 127);
+  const double shift0 = (1 * 0.285 + 2 * 2.115 - 4 * 1.265) - w0 * (32 * 0.285 + 64 * 2.115 - 127 * 1.265);
+  const double shift1 = (0.5 * 0.285 - 0.25 * 2.115 + 0.125 * 1.265) - w1 * (127 * 0.285 - 64 * 2.115 + 32 * 1.265);
+  gemm.constants["bf"] = reals({2}, {0.5 + shift0, -1 + shift1});
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.constants["bf"] = reals({2}, {0.5 + 4 * shift0, -1 + shift1});
+  EXPECT_THAT(gemm.faults(), ElementsAre("bias b"));
 }
 
 TEST(AuditWeights, AWeightThatStaysInFloatIsTheModels) {

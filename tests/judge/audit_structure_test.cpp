@@ -138,8 +138,10 @@ TEST(AuditScales, ATableOfScalesIsAuditedWithoutAnArtifact) {
   Judgement opaque;
   EXPECT_THAT(audit_parameters(context, *gemm.calibration, opaque), IsEmpty());
   EXPECT_THAT(opaque.layers, IsEmpty());
-  gemm.evidence.converter.supports.reports = {"inputs"};
-  EXPECT_FALSE(audit_parameters(context, *gemm.calibration, opaque).empty()) << "it tells its inputs' all the same";
+  for (const char* report : {"tensors", "activations", "inputs"}) {
+    gemm.evidence.converter.supports.reports = {report};
+    EXPECT_FALSE(audit_parameters(context, *gemm.calibration, opaque).empty()) << report << " are told all the same";
+  }
   gemm.evidence.conversion.tensors[0].params.scale = {float32(4.0 / 255)};
   gemm.test_case.expect.scales = {{"x", {}}, {"y", {}}};
   EXPECT_THAT(audit_parameters(context, *gemm.calibration, opaque), IsEmpty()) << "the output's isn't asked for";

@@ -4,11 +4,14 @@
 #include <cstdio>
 
 #include "harness/judge/facets/noise_evidence.hpp"
+#include "harness/judge/facets/output_grid.hpp"
+#include "harness/judge/quantization/noise.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -42,7 +45,7 @@ TEST(Bounds, RaisesNoAlarmOnCorrectLayers) {
     for (const bool opaque : {false, true}) {
       judged.opaque = opaque;
       const auto findings = judged.bounds();
-      EXPECT_THAT(judged.judgement.layers, ::testing::ElementsAre("L2"));
+      EXPECT_THAT(judged.judgement.layers, ElementsAre("L2"));
       (opaque ? largest_opaque : largest) =
           std::max(opaque ? largest_opaque : largest, judged.judgement.margin.value_or(0));
       if (!findings.empty()) {
@@ -172,6 +175,31 @@ std::vector<Finding> bounds_of(const std::string& original, const std::map<std::
   return judged.bounds();
 }
 
+/// u + 40 where both and the sum have symmetric codes of magnitude ÷ 128: of the constant, 40 lies beyond the last
+/// code.
+TEST(Bounds, AConstantBeyondTheLastCodeIsAWholeStepOff) {
+  const double us = 2.0 / 128, cs = 40.0 / 128, ys = 42.0 / 128;
+  const std::map<std::string, Tensor> weights{{"c", reals({2}, {40, 40})}};
+  const core::TensorMap inputs{{"u", reals({2}, {float32(0.1), 2})}};
+  const auto findings = [&](double constant) {
+    Judged judged(parse("g (float[2] u) => (float[2] y) { y = Add(u, c) }", weights),
+                  parse("a (float[2] u) => (float[2] y) { y = Add(u, c) }", weights));
+    judged.opaque = true;
+    judged.evidence.options.symmetric = true;
+    judged.evidence.converter.policy.divisor = 128;
+    std::vector<double> y;
+    for (const double u : inputs.at("u").reals()) {
+      const double sum = std::min(std::nearbyint(u / us), 127.0) * us + constant;
+      y.push_back(float32(std::min(std::nearbyint(sum / ys), 127.0) * ys));
+    }
+    judged.add("typical", inputs, {{"y", reals({2}, y)}});
+    judged.calibrate();
+    return judged.bounds();
+  };
+  EXPECT_THAT(findings(127 * cs), IsEmpty());
+  EXPECT_EQ(findings(126 * cs).size(), 1U);
+}
+
 TEST(Bounds, AConstantThatWasComputedAndQuantizedIsHalfAStepOff) {
   const double scale = float32(std::exp(1.0) / 127);
   const std::map<std::string, Tensor> weights{{"c", reals({2}, {std::log(63.45 * scale), 1})}};
@@ -293,17 +321,13 @@ std::optional<double> noise_of(Judged& judged) {
   return evidence->ratio;
 }
 
-TEST(NoiseRatio, TellsFloatFromQuantized) {
-  core::Rng rng(5);
+/// Of random weights.
+ConvLayer layer_of_size(std::int64_t size, core::Rng& rng) {
   ConvLayer layer;
   layer.in = 3;
   layer.out = 4;
   layer.kernel = 3;
-  layer.size = 20;
-  std::vector<double> x(static_cast<std::size_t>(core::element_count(layer.input_shape())));
-  for (double& value : x) {
-    value = float32(rng.uniform(-1, 1));
-  }
+  layer.size = size;
   for (std::int64_t k = 0; k < layer.out * layer.products(); ++k) {
     layer.weights.push_back(float32(rng.normal()));
   }
@@ -322,7 +346,19 @@ TEST(NoiseRatio, TellsFloatFromQuantized) {
     layer.bias_codes.push_back(
         static_cast<std::int64_t>(std::nearbyint(b / (layer.input_scale * layer.weight_scale[0]))));
   }
-  const Tensor input = reals(layer.input_shape(), x);
+  return layer;
+}
+
+Tensor random_input(const ConvLayer& layer, core::Rng& rng) {
+  std::vector<double> x(static_cast<std::size_t>(core::element_count(layer.input_shape())));
+  for (double& value : x) value = float32(rng.uniform(-1, 1));
+  return reals(layer.input_shape(), x);
+}
+
+TEST(NoiseRatio, TellsFloatFromQuantized) {
+  core::Rng rng(5);
+  const ConvLayer layer = layer_of_size(20, rng);
+  const Tensor input = random_input(layer, rng);
   Judged quantized = judge_layer(layer, input, layer.run(layer.input_codes(input), nearest(layer)), true);
   quantized.evidence.options.per_axis = false;
   quantized.opaque = true;
@@ -340,6 +376,77 @@ TEST(NoiseRatio, TellsFloatFromQuantized) {
 
   in_float.evidence.executions[0].data_set = "ties";
   EXPECT_FALSE(noise_of(in_float).has_value());  // only random data is evidence
+}
+
+/// Some dozen outputs of one input aren't enough independent draws, but nobody meets them all between the steps.
+/// w·x with codes of 16 bits: on the left, a constant may have them too, and its noise is no evidence.
+TEST(NoiseRatio, AConstantOnTheLeftMayBeDataOf16Bits) {
+  core::Rng rng(73);
+  const auto drawn = [&](const Shape& shape) {
+    std::vector<double> values(static_cast<std::size_t>(core::element_count(shape)));
+    for (double& value : values) value = float32(rng.uniform(-1, 1));
+    return reals(shape, values);
+  };
+  const Tensor w = drawn({16, 16}), x = drawn({16, 16});
+  for (const bool left : {true, false}) {
+    const std::string text =
+        std::string("(float[16,16] x) => (float[16,16] y) { y = MatMul") + (left ? "(w, x) }" : "(x, w) }");
+    Judged judged(parse("g " + text, {{"w", w}}), parse("a " + text, {{"w", w}}));
+    judged.opaque = true;
+    judged.evidence.options.activation = DType::int16;
+    judged.evidence.options.symmetric = true;
+    const core::TensorMap inputs{{"x", x}};
+    judged.add("typical", inputs, reference::execute(judged.original, inputs).value());
+    judged.calibrate();
+    const LayerContext context = judged.context();
+    const QuantizationPlan plan(context);
+    const auto noise = predict_noise(plan, inputs, Steps::finest);
+    ASSERT_TRUE(noise);
+    const double most = std::ranges::max(noise->variance.at("y"));
+    EXPECT_EQ(most < 1e-7, left) << most;
+    EXPECT_EQ(most > 1e-5, !left) << most;
+  }
+}
+
+TEST(NoiseRatio, TellsAFloatNetworkByFewOutputs) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    core::Rng rng(seed);
+    const ConvLayer layer = layer_of_size(5, rng);
+    const Tensor input = random_input(layer, rng);
+    Judged judged = judge_layer(layer, input, layer.run(layer.input_codes(input), nearest(layer)), true);
+    judged.evidence.options.per_axis = false;
+    judged.opaque = true;
+    const auto is_float = [&] {
+      const LayerContext layers = judged.context();
+      Grounds grounds(layers);
+      const std::optional<NoiseEvidence> evidence = weigh_noise(layers, grounds);
+      EXPECT_TRUE(evidence && evidence->distinct < kDistinctOutputs);
+      return evidence && evidence->ratio < float_noise_limit(layers, *evidence);
+    };
+    EXPECT_FALSE(is_float());
+    judged.evidence.executions[0].outputs.at("y") = core::rounded_to_type(judged.reference[0]->find("y")->second);
+    EXPECT_TRUE(is_float());
+  }
+}
+
+/// Of a converter that reports its scales and leaves open whether graph outputs are quantized.
+TEST(OutputGrid, IsTheReportedOneWhereValuesShowOne) {
+  core::Rng rng(6);
+  const ConvLayer layer = layer_of_size(20, rng);
+  const Tensor input = random_input(layer, rng);
+  Judged judged = judge_layer(layer, input, layer.run(layer.input_codes(input), nearest(layer)), true);
+  judged.opaque = true;
+  const auto facets = [&](double reported) {
+    judged.evidence.conversion.tensors = {{"y", {{reported}, {0}, DType::int8, {}}}};
+    std::vector<Facet> found;
+    for (const Finding& finding : check_output_grid(judged.context())) found.push_back(finding.facet);
+    return found;
+  };
+  EXPECT_THAT(facets(layer.output_scale), IsEmpty());
+  EXPECT_THAT(facets(1.02 * layer.output_scale), ElementsAre(Facet::scale));
+  EXPECT_THAT(facets(layer.output_scale / 2), IsEmpty()) << "every value lies on a grid of half the step";
+  judged.evidence.executions[0].outputs.at("y") = core::rounded_to_type(judged.reference[0]->find("y")->second);
+  EXPECT_THAT(facets(1.02 * layer.output_scale), IsEmpty()) << "left in float";
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(EqualizedModel, IsJudgedLikeAnyOther) { EXPECT_THAT(Equalized().found(), Is
 TEST(EqualizedModel, HasTheWeightsDividedByTheFactorThatIsThere) {
   Equalized wrong;
   wrong.constants["f"] = reals({1, 3}, {2, 2, 0.5});  // and the weights are those of 4
-  EXPECT_THAT(wrong.found(), ::testing::Contains("weight w_divided"));
+  EXPECT_THAT(wrong.found(), ::testing::Contains("weight w"));
 }
 
 TEST(EqualizedModel, HasTheRangeOfWhatTheFactorMakes) {
@@ -72,6 +72,32 @@ TEST(EqualizedModel, IsNoneWhereTheFactorLiesAlongAnotherAxisOrIsZeroOrNothingWa
   GemmCase plain;
   plain.context();
   EXPECT_EQ(equalized(plain.original, plain.evidence.artifact), nullptr);
+}
+
+/// The weight {1, 2, -4, 0.5} of `product`, y of w and x, where an artifact multiplies the rows of x by 2 and 4.
+std::vector<double> weight_behind_rows(const std::string& product, const std::string& made) {
+  GemmCase rows;
+  rows.original_text = "g (float[2,3] x) => (float y) { " + product + " }";
+  rows.weights = {{"w", reals({2, 2}, {1, 2, -4, 0.5})}};
+  rows.artifact_text =
+      "a (float[2,3] x) => (float y) { m = Mul(x, f) xq = QuantizeLinear(m, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+      " wd = DequantizeLinear(wq, xs, xz) " +
+      made + " }";
+  rows.constants["f"] = reals({2, 1}, {2, 4});
+  rows.constants["wq"] = codes(core::DType::int8, {2, 2}, {0, 0, 0, 0});
+  rows.context();
+  const auto form = equalized(rows.original, rows.evidence.artifact);
+  return form == nullptr ? std::vector<double>{} : form->model.graph.initializers.at("w")->to_reals();
+}
+
+TEST(EqualizedModel, MayReadItsDataFromTheRightOrTransposed) {
+  EXPECT_THAT(weight_behind_rows("y = MatMul(w, x)", "y = MatMul(wd, xd)"), ElementsAre(0.5, 0.5, -2, 0.125));
+  EXPECT_THAT(weight_behind_rows("y = Gemm<transA=1>(x, w)", "y = Gemm<transA=1>(xd, wd)"),
+              ElementsAre(0.5, 1, -1, 0.125));
+  EXPECT_THAT(weight_behind_rows("y = Gemm<transA=1, transB=1>(x, w)", "y = Gemm<transA=1, transB=1>(xd, wd)"),
+              ElementsAre(0.5, 0.5, -2, 0.125));
+  EXPECT_THAT(weight_behind_rows("y = Gemm<transA=1>(w, x)", "y = Gemm<transA=1>(wd, xd)"),
+              ElementsAre(0.5, 1, -1, 0.125));
 }
 
 /// A Mul in front of the Gemm, by which the fixture's weights are multiplied: the fixture's artifact has no Mul.

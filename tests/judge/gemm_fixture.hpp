@@ -15,6 +15,7 @@ namespace assay::judge::testing {
 /// "scale x" for each finding, in order: facet and tensor.
 inline std::vector<std::string> brief(const std::vector<Finding>& findings) {
   std::vector<std::string> list;
+  list.reserve(findings.size());
   for (const Finding& finding : findings) {
     list.push_back(std::string(facet_name(finding.facet)) + " " + finding.tensor + (finding.amber ? " (amber)" : ""));
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "harness/judge/evidence/derived_params.hpp"
 
 namespace assay::judge {
@@ -35,6 +37,25 @@ TEST(CodeSpan, OfFloat8RoundsByHalfTheDistanceAtTheValue) {
   const CodeSpan either = span.joined(CodeSpan::of({{0.4}, {0}, core::DType::float8e4m3fn, std::nullopt}, {}));
   EXPECT_EQ(either.half(96), 6);
   EXPECT_EQ(either.least_half(96), 3);
+}
+
+TEST(DeclaredValues, LieAsTheOriginalReadsThemWithTheFactorThatIsLeft) {
+  Operand weight;
+  weight.constant_codes = std::make_shared<const core::Tensor>(core::DType::int8, core::Shape{2, 3},
+                                                               std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+  weight.params = core::QuantParams{{0.5}, {0}, core::DType::int8, std::nullopt};
+  model::Node made, node;
+  made.op_type = node.op_type = "Gemm";
+  node.attributes["transB"] = std::int64_t{1};
+  made.attributes["alpha"] = -2.0;
+  const core::TensorPtr turned = declared_values(weight, made, node, 1);
+  ASSERT_NE(turned, nullptr);
+  EXPECT_EQ(turned->shape(), (core::Shape{3, 2}));
+  EXPECT_EQ(turned->to_reals(), (std::vector<double>{-1, -4, -2, -5, -3, -6}));
+  made.attributes["transB"] = std::int64_t{1};
+  EXPECT_EQ(declared_values(weight, made, node, 1)->to_reals(), (std::vector<double>{-1, -2, -3, -4, -5, -6}));
+  weight.constant_codes = nullptr;
+  EXPECT_EQ(declared_values(weight, made, node, 1), nullptr);
 }
 
 TEST(CodeSpan, CutsOnItsOwnSideOnly) {

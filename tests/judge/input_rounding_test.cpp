@@ -1,5 +1,6 @@
 #include "harness/judge/numerics/input_rounding.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +61,25 @@ TEST(InputRounding, TiesMayGoByAnyRuleThatIsKept) {
         {"x", {{kInputStep}, {static_cast<std::int64_t>(kZeroPoint)}, DType::int8, std::nullopt}}};
     EXPECT_THAT(check(judged), IsEmpty()) << "with its scale";
   }
+}
+
+TEST(InputRounding, CodesOf16BitsReachBeyondTheirLargestWithoutTheZeroPoint) {
+  constexpr double kFineStep = 0x1p-14;
+  std::vector<double> x, y;
+  for (int code = 0; code < 65536; code += 257) {
+    x.push_back(float32((code + 0.3) * kFineStep));
+    y.push_back(code * kFineStep);
+  }
+  const std::string text = fmt::format("(float[1,{0}] x) => (float[1,{0}] y) {{ y = Relu(x) }}", x.size());
+  const Shape shape{1, static_cast<std::int64_t>(x.size())};
+  Judged judged(parse("g " + text, {}), parse("a " + text, {}));
+  judged.opaque = true;
+  judged.evidence.options.activation = DType::int16;
+  judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
+  judged.evidence.conversion.tensors = {{"x", {{kFineStep}, {-32768}, DType::int16, std::nullopt}}};
+  judged.add("typical", {{"x", reals(shape, x)}}, {{"y", reals(shape, y)}});
+  judged.calibrate();
+  EXPECT_THAT(check(judged), IsEmpty());
 }
 
 TEST(InputRounding, AZeroPointThatIsAddedFirstTurnsEveryTie) {

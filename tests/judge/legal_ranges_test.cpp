@@ -158,6 +158,33 @@ TEST(LegalRanges, AMeanMayKeepItsInputsScale) {
   EXPECT_EQ(ranges.check("x", -1, 1), "scale") << "narrower than the input itself";
 }
 
+// Silero VAD: an optimizer takes a Cast to the same type out, and its reader finds the codes of what was cast.
+TEST(LegalRanges, ACastOfRealsMayKeepItsInputsScale) {
+  converters::Policy policy;
+  policy.shares = {"Slice"};
+  const Ranges ranges("g (float[4] x) => (float[2] y) { s = Slice(x, b, e) c = Cast<to=1>(s) y = Mul(c, c) }",
+                      {{"x", reals({4}, {-3, 1, 0, 2})}}, policy,
+                      {{"b", testing::codes(DType::int64, {1}, {1})}, {"e", testing::codes(DType::int64, {1}, {3})}});
+  EXPECT_EQ(ranges.check("c", 0, 1), "");
+  EXPECT_EQ(ranges.check("c", -3, 2), "") << "that of x, through Slice and Cast";
+  EXPECT_EQ(ranges.check("c", -4, 2), "scale") << "nobody's";
+}
+
+// PP-OCRv5 adds zeros, which ONNX Runtime's optimizer takes out.
+TEST(LegalRanges, ASumWithZerosMayKeepItsInputsScale) {
+  converters::Policy policy;
+  policy.shares = {"Slice"};
+  const auto ranges = [&](double added) {
+    return Ranges("g (float[4] x) => (float[2] y) { s = Slice(x, b, e) c = Add(s, n) y = Mul(c, c) }",
+                  {{"x", reals({4}, {-3, 1, 0, 2})}}, policy,
+                  {{"b", testing::codes(DType::int64, {1}, {1})},
+                   {"e", testing::codes(DType::int64, {1}, {3})},
+                   {"n", reals({2}, {added, added})}});
+  };
+  EXPECT_EQ(ranges(0).check("c", -3, 2), "") << "that of x";
+  EXPECT_EQ(ranges(0.5).check("c", -3, 2), "scale") << "another tensor";
+}
+
 TEST(LegalRanges, WhatThePolicyDoesNotShareIsNotShared) {
   converters::Policy policy;
   policy.shares = std::vector<std::string>{"Reshape"};

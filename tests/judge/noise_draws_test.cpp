@@ -196,6 +196,21 @@ TEST(DrawFromArtifact, WhatTheOriginalHasBeyondTheRangeCountsAsCutOff) {
   EXPECT_FALSE(product.explained({{"yq", {-0.05 * 128, 0.05 * 127}}}));
 }
 
+// A silent spectrum's logarithm: minus infinity has no last place that an engine could be off by, and the least code.
+TEST(DrawFromArtifact, FollowsAnInfinityIntoItsCode) {
+  const model::Model artifact = parse(
+      "g (float[4] x) => (float[4] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz) l = Log(xd)"
+      " lq = QuantizeLinear(l, ls, lz) y = DequantizeLinear(lq, ls, lz) }",
+      {{"xs", Tensor::scalar(DType::float32, 0.01)},
+       {"xz", codes(DType::int8, {}, {-128})},
+       {"ls", Tensor::scalar(DType::float32, 0.05)},
+       {"lz", codes(DType::int8, {}, {100})}});
+  const core::TensorMap inputs{{"x", reals({4}, {0, 0.5, 1, 2})}};
+  const auto noise = draw_from_artifact(artifact, inputs, artifact.graph.outputs, {{"lq", {-11.4, 0.7}}}, {});
+  ASSERT_TRUE(noise) << noise.error().message;
+  EXPECT_LT(noise->at("y").limit(kExponent), 1);
+}
+
 TEST(DrawFromArtifact, LooksIntoSubgraphs) {
   Product product;
   model::Model branching = parse(

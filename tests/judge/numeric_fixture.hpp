@@ -170,6 +170,7 @@ struct ConvLayer {
 
   [[nodiscard]] Tensor dequantized(const std::vector<std::int64_t>& y) const {
     std::vector<double> values;
+    values.reserve(y.size());
     for (const std::int64_t code : y) {
       values.push_back(float32(static_cast<double>(code - output_zero) * output_scale));
     }

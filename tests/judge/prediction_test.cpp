@@ -1,7 +1,10 @@
 #include "harness/judge/numerics/prediction.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/numerics/loss.hpp"
@@ -81,6 +84,31 @@ TEST(FakeQuantization, IsWhatACorrectEngineComputes) {
   }
   EXPECT_GT(elements, 5000);
   EXPECT_LT(static_cast<double>(unlike), 1e-3 * static_cast<double>(elements)) << "only ties may fall the other way";
+}
+
+/// Of magnitude ÷ 128, the largest positive weights are cut off, and where a negative alpha is in them the largest
+/// negative ones.
+TEST(FakeQuantization, DoesNotKnowWhichWeightsAreCutOffUnderANegativeAlpha) {
+  for (const auto& [alpha, divisor, known] :
+       {std::tuple{-2.0, 128.0, false}, {-2.0, 127.0, true}, {2.0, 128.0, true}}) {
+    const std::map<std::string, Tensor> weights{{"w", reals({3, 2}, {1, -1, 0.3, 0.2, -0.4, 0.7})}};
+    const std::string text = fmt::format("(float[2,3] x) => (float[2,2] y) {{ y = Gemm<alpha={:.1f}>(x, w) }}", alpha);
+    Judged judged(parse("g " + text, weights), parse("a " + text, weights));
+    judged.opaque = true;
+    judged.evidence.options.symmetric = true;
+    auto& policy = judged.evidence.converter.policy;
+    policy.divisor = divisor;
+    policy.arithmetic = converters::EngineArithmetic::integer;
+    policy.folds_bn = true;
+    policy.fusions = policy.shares = std::vector<std::string>{};
+    const core::TensorMap inputs{{"x", reals({2, 3}, {1, 2, 3, -1, 0.5, 0.7})}};
+    judged.add("typical", inputs, reference::execute(judged.original, inputs).value());
+    judged.calibrate();
+    const LayerContext context = judged.context();
+    const QuantizationPlan plan(context);
+    const FakeQuantization fake(context, plan);
+    EXPECT_EQ(fake.unmodelled().empty(), known) << fake.unmodelled();
+  }
 }
 
 TEST(FakeQuantization, AMeanOfCodesThatIsATieGoesToTheEvenCode) {
@@ -180,6 +208,25 @@ TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
   EXPECT_GT(seen_opaque, kLayers / 4);
 }
 
+// PP-OCRv6's recognizer has a channel of weights around 1e-38, whose scale no float32 of full precision holds.
+TEST(Prediction, AChannelBelowFloat32sLeastScaleHasNoNoise) {
+  core::Rng rng(34);
+  for (const double factor : {1.0, 1e-38}) {
+    RandomLayer random = spread_layer(rng);
+    ConvLayer& layer = random.layer;
+    const auto products = static_cast<std::size_t>(layer.products());
+    for (std::size_t k = 0; k < products; ++k) {
+      layer.weights[k] = float32(layer.weights[k] * factor);
+      layer.weight_codes[k] = static_cast<std::int64_t>(k % 5) - 2;  // of another network
+    }
+    layer.weight_scale[0] = std::max(0x1p-126, layer.weight_scale[0] * factor);
+    Judged judged = judge_layer(layer, layer, random.x);
+    judged.prediction();
+    const double deviation = metric(judged.judgement, "weight_deviation_db");
+    EXPECT_EQ(deviation < -3, factor == 1) << deviation;
+  }
+}
+
 TEST(Prediction, AnInputAtATieMayBeRoundedToEitherSide) {
   core::Rng rng(36);
   ConvLayer shape;
@@ -259,10 +306,14 @@ TEST(Prediction, AnInterpolationsTiesMayBeRoundedToEitherSide) {
 /// each tie goes into many outputs.
 struct TiesInside {
   static constexpr std::size_t kRows = 4, kColumns = 3;
+  explicit TiesInside(std::string nodes_beside = "") : beside(std::move(nodes_beside)) {}
+
+  const std::string beside;
   const double scale = float32(0.0293);
   const std::map<std::string, Tensor> factors{{"wider", reals({4}, {1, 1, 1, 2})},
-                                              {"larger", reals({4}, {1, 1, 8, 10})}};
-  const std::string from_x = "(float[1,1,4,3] x) => (float[1,1,32,60] y) { ";
+                                              {"larger", reals({4}, {1, 1, 8, 10})},
+                                              {"many", codes(DType::int64, {4}, {1 << 19, 1, 4, 3})}};
+  const std::string from_x = "(float[1,1,4,3] x) => (float[1,1,32,60] y) { " + beside;
   const std::string outer = resized("n", "t", "larger") + rounded("y", "n") + "}";
   const model::Model original =
       parse("g " + from_x + resized("t", "x", "wider") + resized("y", "t", "larger") + "}", factors);
@@ -336,6 +387,25 @@ TEST(Prediction, TiesInsideMayBeRoundedToEitherSide) {
   EXPECT_EQ(alarms, 0);
   EXPECT_GT(lost, kRounds);
   EXPECT_EQ(seen, kRounds);
+}
+
+// Of a large network one draw has to do: what it moves, an engine's own sides may move as far.
+TEST(Prediction, TiesInsideALargeNetworkMayBeRoundedToEitherSide) {
+  const TiesInside net("big = Expand(x, many) ");
+  core::Rng rng(40);
+  int lost = 0;
+  for (int round = 0; round < 6; ++round) {
+    std::vector<double> values(12);
+    for (double& value : values) value = float32(net.scale * rng.uniform(-20, 20));
+    std::vector<double> t = net.steps_of(values);
+    for (double& at : t) at = rng.integer(0, 1) == 0 ? std::floor(at) : std::ceil(at);
+    Judged judged = net.judged(values, net.output(t));
+    EXPECT_THAT(judged.prediction(), IsEmpty());
+    lost += metric(judged.judgement, "prediction_deviation_db") < -kPredictionLossDb ? 1 : 0;
+    for (double& at : t) at = -at;
+    EXPECT_FALSE(net.judged(values, net.output(std::move(t))).prediction().empty());
+  }
+  EXPECT_GT(lost, 1);
 }
 
 TEST(Prediction, TiesExcuseNoMoreNoiseThanTheyMake) {

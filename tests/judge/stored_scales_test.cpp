@@ -1,6 +1,7 @@
 // Scales that are rounded to a type of their own, and quantized constants that are moved before they are read.
 #include <gtest/gtest.h>
 
+#include "harness/judge/artifact/decompressed.hpp"
 #include "harness/judge/artifact/moved_constants.hpp"
 #include "harness/judge/evidence/derived_params.hpp"
 #include "reference/executor.hpp"
@@ -66,6 +67,11 @@ class MovedConstants : public ::testing::Test {
                                       {"bc", codes(DType::int8, {2, 2}, {3, 4, 5, 6})},
                                       {"shape", codes(DType::int64, {2}, {4, 2})},
                                       {"one_more", codes(DType::int64, {3}, {2, 1, 4})},
+                                      {"s4", reals({4}, {0.5, 0.25, 1, 2})},
+                                      {"from", codes(DType::int64, {1}, {1})},
+                                      {"to", codes(DType::int64, {1}, {3})},
+                                      {"rows", codes(DType::int64, {1}, {0})},
+                                      {"longer", codes(DType::int64, {2}, {8, 1})},
                                       {"back", codes(DType::int64, {2}, {2, 4})}});
     model.opsets = {{"", 21}};
     return std::make_shared<const model::Model>(std::move(model));
@@ -81,6 +87,9 @@ class MovedConstants : public ::testing::Test {
     for (const model::Node& node : moved->graph.nodes) {
       EXPECT_NE(node.op_type, "Transpose") << text;
       EXPECT_NE(node.op_type, "Reshape") << text;
+      EXPECT_NE(node.op_type, "Slice") << text;
+      EXPECT_NE(node.op_type, "Split") << text;
+      EXPECT_NE(node.op_type, "Concat") << text;
     }
     const std::map<std::string, Tensor> inputs{{"x", reals({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})}};
     const auto before = reference::execute(*given, inputs), after = reference::execute(*moved, inputs);
@@ -121,13 +130,65 @@ TEST_F(MovedConstants, StayWhereSomebodyElseReadsThemAsTheyAre) {
   EXPECT_EQ(moved->graph.nodes.size(), 4U);
 }
 
+TEST_F(MovedConstants, MayBeAPartOrSeveralInOne) {
+  const std::string head = "g (float[3,4] x) => (float[3,2] y) { ",
+                    per_row = "d = DequantizeLinear <axis=0> (q, s, z) ";
+  const std::string tail = "t = Transpose (w2) y = MatMul (x, t) }";
+  // One row of each of two weights, each with its own scale.
+  expect_moved(
+      head + per_row +
+          "e = DequantizeLinear <axis=1> (q, s4) a = Slice (d, rows, from, rows) b = Slice (e, from, to, rows) "
+          "w2 = Concat <axis=0> (a, a) " +
+          tail,
+      2 + 1);
+  expect_moved(head +
+                   "a = DequantizeLinear (q, one) b = DequantizeLinear <axis=1> (q, s4) p, u = Split "
+                   "<axis=0, num_outputs=2> (a) v = Slice (a, from, to, rows) w2 = Concat <axis=0> (p, v) " +
+                   tail,
+               2 + 2);
+}
+
+TEST_F(MovedConstants, OfRowsThatAReshapeJoinsHaveBlocks) {
+  expect_moved(
+      "g (float[3,4] x) => (float[3,2] y) { d = DequantizeLinear <axis=0> (q, s, z) t = Reshape (d, shape) "
+      "y = MatMul (x, t) }",
+      2);
+}
+
 TEST_F(MovedConstants, WhoseChannelsAReshapeMixesStay) {
   const auto given = artifact(
-      "g (float[3,4] x) => (float[3,2] y) { d = DequantizeLinear <axis=0> (q, s, z) t = Reshape (d, shape) y = MatMul "
+      "g (float[3,4] x) => (float[3,2] y) { d = DequantizeLinear <axis=1> (q, s4) t = Reshape (d, shape) y = MatMul "
       "(x, t) }");
   const auto moved = with_moved_constants(given);
   EXPECT_EQ(moved->graph.nodes.size(), given->graph.nodes.size());
   EXPECT_EQ(moved->graph.nodes[1].op_type, "Reshape");
+}
+
+/// What other converters write in place of DequantizeLinear gives the same values.
+TEST(DecompressedConstants, AreReadAsDequantized) {
+  const auto artifact = [](const std::string& weight) {
+    model::Model model =
+        parse("g (float[3,4] x) => (float[3,2] y) { c = Cast<to=1>(q) " + weight + " y = MatMul(x, w) }",
+              {{"q", codes(DType::uint8, {4, 2}, {1, 2, 3, 4, 5, 6, 70, 80})},
+               {"one", Tensor::scalar(DType::float32, 0.5)},
+               {"row", reals({1, 2}, {0.5, 0.25})},
+               {"column", reals({4, 1}, {0.5, 0.25, 1, 2})},
+               {"z", codes(DType::uint8, {1, 2}, {3, 1})},
+               {"half", Tensor::scalar(DType::float32, 7.5)}});
+    return std::make_shared<const model::Model>(std::move(model));
+  };
+  const std::map<std::string, Tensor> inputs{{"x", reals({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})}};
+  for (const char* weight : {"w = Mul(c, one)", "w = Mul(row, c)", "w = Mul(c, column)",
+                             "zc = Cast<to=1>(z) s = Sub(c, zc) w = Mul(s, row)"}) {
+    const auto given = artifact(weight), read = with_decompressed_constants(given);
+    EXPECT_EQ(std::ranges::count(read->graph.nodes, "DequantizeLinear", &model::Node::op_type), 1) << weight;
+    EXPECT_EQ(std::ranges::count(read->graph.nodes, "Mul", &model::Node::op_type), 0) << weight;
+    const auto before = reference::execute(*given, inputs), after = reference::execute(*read, inputs);
+    ASSERT_TRUE(before && after) << weight << (after ? "" : after.error().message);
+    EXPECT_EQ(before->at("y").to_reals(), after->at("y").to_reals()) << weight;
+  }
+  const auto between_codes = artifact("s = Sub(c, half) w = Mul(s, row)");
+  EXPECT_EQ(with_decompressed_constants(between_codes), between_codes) << "a zero point that is no code";
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct StoredBlocks : StoredWeights {
     constants["wz"] = codes(DType::int8, {2, 2}, {0, 0, 0, 0});
     constants["wq"] = codes(DType::int8, {2, 3}, {64, 127, -127, 127, -64, 127});
     evidence.options.block = 2;
+    artifact_opset = 21;
   }
 };
 

@@ -116,9 +116,10 @@ const std::map<std::string, Tensor> kBlocks = [] {
     return codes(DType::uint8, shape, std::move(values));
   };
   const std::vector<std::int64_t> quarters{-8, 7, 1, 0, -3, 5};
-  std::vector<std::int64_t> fours, groups;
+  std::vector<std::int64_t> fours, groups, in_order;
   for (std::size_t i = 0; i < 54; ++i) fours.push_back(quarters[i % quarters.size()]);
   for (std::int64_t i = 0; i < 18; ++i) groups.push_back(i % 3 / 2);
+  for (std::int64_t i = 0; i < 18; ++i) in_order.push_back(i / 16);
   return std::map<std::string, Tensor>{{"b2", bytes({2, 2, 4})},
                                        {"b4", bytes({2, 2, 8})},
                                        {"b8", bytes({2, 2, 16})},
@@ -138,7 +139,8 @@ const std::map<std::string, Tensor> kBlocks = [] {
                                        {"ts", reals({3, 2}, {1, 0.5, -2, 0.25, 4, 8})},
                                        {"tz", codes(DType::uint8, {3, 1}, {0x21, 0x43, 0xF0})},
                                        {"iz", codes(DType::int4, {3, 2}, {-1, 2, 0, 7, -8, 3})},
-                                       {"us", reals({2, 3}, {1, 0.5, -2, 0.25, 4, 8})}};
+                                       {"us", reals({2, 3}, {1, 0.5, -2, 0.25, 4, 8})},
+                                       {"in_order", codes(DType::int32, {18}, in_order)}};
 }();
 
 std::shared_ptr<const model::Model> in_blocks(const std::string& node, const std::string& input = "float[1,18] x") {
@@ -199,6 +201,16 @@ TEST(WrittenOut, GivesTheSameValuesOfBlocks) {
     SCOPED_TRACE(text);
     check(in_blocks(text, "int64[2] x"), codes(DType::int64, {2}, {2, 0}));
   }
+}
+
+TEST(WrittenOut, BlocksThatGroupsNameInOrderStayBlocks) {
+  const auto block_of = [](const std::string& groups) {
+    const auto written =
+        written_out(in_blocks("MatMulNBits<K=18, N=2, block_size=16, bits=4>(x, b4, s, , " + groups + ")"));
+    return written->graph.nodes.front().int_or("block_size", 0);
+  };
+  EXPECT_EQ(block_of("in_order"), 16);
+  EXPECT_EQ(block_of("g"), 1) << "each index with its own";
 }
 
 TEST(WrittenOut, BlocksStayWhereTheirParametersAreNoCodesOrNoConstants) {

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "harness/core/files.hpp"
 #include "harness/localize/bisect.hpp"
@@ -236,6 +239,21 @@ TEST(Reduce, TakesAnyCommandForCriterion) {
   EXPECT_THAT(names(*smallest), ElementsAre("f"));
   EXPECT_FALSE(command_succeeds("sleep 5; true", 0.2)(network()));
   EXPECT_FALSE(command_succeeds("exit 3", 10)(network()));
+}
+
+TEST(Reduce, ACommandTakesAPathOfAnyNameAsOneWord) {
+  const auto parent = core::TemporaryFolder::create();
+  ASSERT_TRUE(parent);
+  const auto odd = parent->path() / "it's; touch $(pwd) `x`";
+  ASSERT_TRUE(std::filesystem::create_directory(odd));
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ASSERT_EQ(::setenv("TMPDIR", odd.c_str(), 1), 0);
+  const bool holds = command_succeeds("test -f {} && grep -q Gather {}", 10)(network());
+  const bool appended = command_succeeds("grep -q Gather", 10)(network());
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+  EXPECT_TRUE(holds);
+  EXPECT_TRUE(appended);
 }
 
 TEST(Bisect, FindsEveryWrongNodeOfAConverterThatShowsNothing) {

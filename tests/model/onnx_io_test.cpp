@@ -64,6 +64,27 @@ TEST(LoadModel, ComesBackTheSameAfterSaving) {
   EXPECT_EQ(serialize_model(*second), bytes);
 }
 
+TEST(LoadModel, LeavesANodeWithoutANameWithoutOne) {
+  onnx::ModelProto proto = small_model();
+  const std::string output = proto.graph().node(0).output(0);
+  const auto written = [](const Model& model) {
+    onnx::ModelProto again;
+    EXPECT_TRUE(again.ParseFromString(serialize_model(model)));
+    return again.graph().node(0).name();
+  };
+  proto.mutable_graph()->mutable_node(0)->clear_name();
+  core::Result<Model> model = load(proto);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model->graph.nodes[0].name, output);
+  EXPECT_EQ(written(*model), "");
+  model->graph.nodes[0].name = "made of it";  // as a pass does that makes another node of this one
+  EXPECT_EQ(written(*model), "made of it");
+  proto.mutable_graph()->mutable_node(0)->set_name(output);
+  model = load(proto);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(written(*model), output);
+}
+
 TEST(LoadModel, TakesInitializersOutOfTheInputs) {
   onnx::ModelProto proto = small_model();
   proto.set_ir_version(3);
@@ -73,6 +94,18 @@ TEST(LoadModel, TakesInitializersOutOfTheInputs) {
   const core::Result<Model> model = load(proto);
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model->graph.inputs.size(), 1U);
+}
+
+// PyTorch's exporter writes such types for outputs of branches.
+TEST(LoadModel, TakesATypeWithoutAValueForNone) {
+  onnx::ModelProto proto = small_model();
+  onnx::ValueInfoProto& info = *proto.mutable_graph()->add_value_info();
+  info.set_name("y");
+  info.mutable_type();
+  const core::Result<Model> model = load(proto);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model->graph.value_info.size(), 1U);
+  EXPECT_EQ(model->graph.value_info.front().type, core::DType::undefined);
 }
 
 TEST(LoadModel, RefusesEveryTruncation) {

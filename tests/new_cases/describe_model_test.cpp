@@ -48,6 +48,14 @@ TEST(DescribeModel, KeepsNamesThatTheTextCannotHold) {
   EXPECT_EQ((*json)["node_names"]["g"], "dense one");
 }
 
+TEST(DescribeModel, LeavesNodesWithoutNames) {
+  model::Model model = small_model(tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
+  model.graph.nodes[0].unnamed = true;
+  const auto json = described_model(model);
+  ASSERT_TRUE(json);
+  EXPECT_EQ((*json)["node_names"]["g"], "");
+}
+
 TEST(DescribeModel, LeavesOthersToTheFile) {
   std::vector<double> many(600);
   for (std::size_t index = 0; index < many.size(); ++index) many[index] = static_cast<double>(index);

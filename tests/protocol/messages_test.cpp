@@ -246,6 +246,7 @@ TEST(Reply, Float32ReadsBackExactly) {
   reply.artifact = "/";
   reply.precision = {{"c1", "Conv", "int8"}};
   reply.diagnostics = {"a warning"};
+  reply.changed = {"channels were moved last"};
   for (const float scale : {0.0236F, 1.17549435e-38F, 1e-45F, 3.4028235e38F, 0.1F}) {
     reply.tensors.push_back({"t", {{static_cast<double>(scale)}, {-128}, core::DType::uint8, 1}});
   }
@@ -258,6 +259,7 @@ TEST(Reply, Float32ReadsBackExactly) {
   EXPECT_TRUE(std::isnan(read->tensors[5].params.scale[0]));
   EXPECT_EQ(read->precision[0].got, "int8");
   EXPECT_EQ(read->diagnostics, reply.diagnostics);
+  EXPECT_EQ(read->changed, reply.changed);
 }
 
 TEST(Reply, WhatReportsListsIsWrittenEvenWhenEmpty) {

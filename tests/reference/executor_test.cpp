@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "harness/model/onnx_io.hpp"
+#include "reference/infer.hpp"
 #include "tests/reference/op_case.hpp"
 
 namespace assay::reference {
@@ -40,6 +43,31 @@ TEST(Execute, ComputesInFloat64UnderAFloat32Label) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->at("y").reals()[0], 1.0 + 0x1p-40);
   EXPECT_EQ(result->at("y").type(), DType::float32);
+}
+
+TEST(Execute, RefusesTypesAndAttributesOfALaterOpset) {
+  const auto refused = [](const std::string& text, std::int64_t opset, const TensorMap& inputs) {
+    const core::Error error = failure(parse(text, {{"", opset}}), inputs);
+    EXPECT_EQ(error.kind, core::ErrorKind::invalid_model);
+    const auto inferred = infer_shapes(parse(text, {{"", opset}}));
+    EXPECT_FALSE(inferred.ok());
+    EXPECT_THAT(inferred ? "" : inferred.error().message, testing::StartsWith(error.message)) << "before anything runs";
+    return error.message;
+  };
+  const TensorMap scale{{"s", Tensor::scalar(DType::float32, 0.5)}};
+  const auto with = [&](const Tensor& x) { return TensorMap{{"x", x}, {"s", scale.at("s")}}; };
+  const std::string read = "g (TYPE[2] x, float s) => (float[2] y) { y = DequantizeLinear(x, s) }";
+  const auto of = [&](const char* type) { return std::regex_replace(read, std::regex("TYPE"), type); };
+  EXPECT_THAT(refused(of("int16"), 19, with(codes(DType::int16, {2}, {1, 2}))),
+              HasSubstr("input 0 \"x\" has type int16, which DequantizeLinear takes since opset 21; the model imports "
+                        "opset 19"));
+  EXPECT_TRUE(execute(parse(of("int16"), {{"", 21}}), with(codes(DType::int16, {2}, {1, 2}))).ok());
+  EXPECT_TRUE(execute(parse(of("int8"), {{"", 13}}), with(codes(DType::int8, {2}, {1, 2}))).ok());
+  EXPECT_THAT(
+      refused("g (float[2] x, float s) => (y) { y = QuantizeLinear<output_dtype=3>(x, s) }", 19, with(reals({1, 2}))),
+      HasSubstr("has attribute output_dtype, which is of opset 21"));
+  EXPECT_THAT(refused("g (float[2] x) => (y) { y = Cast<to=17>(x) }", 13, {{"x", reals({1, 2})}}),
+              HasSubstr("output 0 \"y\" has type float8e4m3fn, which Cast takes since opset 19"));
 }
 
 TEST(Execute, RefusesMissingUnknownAndMisshapenInputs) {

@@ -21,11 +21,21 @@ results::ResultRow verdict(const std::string& name, const std::string& what, con
   return row;
 }
 
-ByVersion three_versions() {
-  return {
+results::Store::NewestVerdicts three_versions() {
+  const std::vector<std::pair<std::string, std::vector<results::ResultRow>>> by_version{
       {"1.2", {verdict("a/x=1", "pass", ""), verdict("b", "fail", "shape [1,2] | 3 of node\nmore")}},
       {"1.10", {verdict("a/x=1", "fail", "shape [4] | 5 of node"), verdict("b", "xfail", "shape [7,7,7] | 8 of node")}},
       {"1.11", {verdict("a/x=1", "unsupported", "no Gemm"), verdict("b", "crash", "signal 11")}}};
+  results::Store::NewestVerdicts verdicts;
+  verdicts.cases = {"a/x=1", "b"};
+  for (const auto& [version, rows] : by_version) {
+    auto& all = verdicts.versions.emplace_back(results::Store::NewestVerdicts::Version{"c", version, {}}).alike;
+    for (const results::ResultRow& row : rows) {
+      all.push_back({verdicts.kinds.size(), {row.key.case_name == "b" ? 1U : 0U}});
+      verdicts.kinds.push_back(row);
+    }
+  }
+  return verdicts;
 }
 
 TEST(ConverterPage, CountsVerdictsByVersion) {

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <sstream>
+
 #include "harness/core/files.hpp"
+#include "results/exchange.hpp"
 #include "results/machine.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::results {
 namespace {
@@ -45,6 +49,16 @@ class ResultsFile : public testing::Test {
     EXPECT_FALSE(runs.ok());
     return runs.ok() ? "" : runs.error().message;
   }
+  /// What a results file holds, read as one would read the database that it was imported into.
+  [[nodiscard]] static std::vector<Store::RecordedRun> held(const core::Result<ResultsCopy>& copy) {
+    EXPECT_TRUE(copy.ok()) << (copy.ok() ? "" : copy.error().message);
+    std::vector<Store::RecordedRun> all;
+    if (!copy) return all;
+    Store store = Store::open(copy->database()).value();
+    const auto runs = store.runs();
+    for (const RunInfo& run : *runs) all.push_back(store.recorded(run).value());
+    return all;
+  }
   void sql(const std::string& name, const std::string& statements) const {
     sqlite3* connection = nullptr;
     ASSERT_EQ(sqlite3_open(path(name).c_str(), &connection), SQLITE_OK);
@@ -60,26 +74,17 @@ class ResultsFile : public testing::Test {
 TEST_F(ResultsFile, CarriesARunWithItsMachine) {
   Store store = there();
   ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
-  const auto runs = read_results_file(path("results.db.gz"));
-  ASSERT_TRUE(runs.ok()) << runs.error().message;
-  ASSERT_EQ(runs->size(), 1U);
-  const Store::RecordedRun& run = runs->front();
+  const auto copy = read_results_file(path("results.db.gz"));
+  const auto runs = held(copy);
+  ASSERT_EQ(runs.size(), 1U);
+  const Store::RecordedRun& run = runs.front();
+  EXPECT_EQ(copy->runs().front().verdicts, 2U);
+  EXPECT_EQ(copy->runs().front().converters.at("tensorrt").at("8.6.1"), 2U);
   EXPECT_EQ(run.run.suite, "seeds");
   EXPECT_EQ(run.run.machine.accelerators, "NVIDIA H200, driver 580.159.03");
   EXPECT_EQ(run.results.size(), 2U);
   EXPECT_EQ(run.results.front().signature, "fail judge scale Concat");
   EXPECT_EQ(run.jobs.waiting, std::vector{tensorrt_job("c")});
-}
-
-TEST_F(ResultsFile, IsReadStepByStep) {
-  Store store = there();
-  ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
-  std::vector<std::pair<std::size_t, std::size_t>> read;
-  const auto runs = read_results_file(path("results.db.gz"),
-                                      [&](std::size_t done, std::size_t all) { read.emplace_back(done, all); });
-  EXPECT_EQ(read, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {2, 2}}));
-  ASSERT_TRUE(runs.ok());
-  EXPECT_EQ(runs->front().results.size(), 2U);
 }
 
 TEST_F(ResultsFile, OfVerdictsAloneLeavesOutWhatNoReportShows) {
@@ -93,8 +98,8 @@ TEST_F(ResultsFile, OfVerdictsAloneLeavesOutWhatNoReportShows) {
   ASSERT_TRUE(store.record(run, row).ok());
   ASSERT_TRUE(write_results_file(store, path("all.db.gz")).ok());
   ASSERT_TRUE(write_results_file(store, path("verdicts.db.gz"), Detail::verdicts).ok());
-  const ResultRow all = read_results_file(path("all.db.gz"))->front().results.front(),
-                  less = read_results_file(path("verdicts.db.gz"))->front().results.front();
+  const ResultRow all = held(read_results_file(path("all.db.gz"))).front().results.front(),
+                  less = held(read_results_file(path("verdicts.db.gz"))).front().results.front();
   EXPECT_EQ(all.metrics.size(), 1U);
   EXPECT_EQ(all.parameters.size(), 1U);
   EXPECT_TRUE(less.metrics.empty());
@@ -111,16 +116,41 @@ TEST_F(ResultsFile, IsMergedOnceAndTouchesNothingThatIsHere) {
   ASSERT_TRUE(here.record(own, tensorrt_row("a")).ok());
   const auto runs = read_results_file(path("results.db.gz"));
   ASSERT_TRUE(runs.ok());
-  const auto first = here.merge(*runs);
+  const auto first = here.merge_database(runs->database());
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(first->runs, 1U);
   EXPECT_EQ(first->results, 2U);
-  const auto second = here.merge(*runs);
+  const auto second = here.merge_database(runs->database());
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->runs, 0U);
   EXPECT_EQ(second->results, 0U);
   EXPECT_EQ(here.runs()->size(), 2U);
   EXPECT_EQ(here.results(own)->size(), 1U);
+}
+
+TEST_F(ResultsFile, OfAnEarlierStateReopensNothing) {
+  Store store = open("here.db");
+  const auto run = store.begin_run({}, {tensorrt_job("a"), tensorrt_job("b")}).value();
+  ASSERT_TRUE(store.record(run, tensorrt_row("a")).ok());
+  ASSERT_TRUE(write_results_file(store, path("earlier.db.gz")).ok());
+  ASSERT_TRUE(store.record(run, tensorrt_row("b")).ok());
+  ASSERT_TRUE(store.merge_database(read_results_file(path("earlier.db.gz"))->database()).ok());
+  EXPECT_TRUE(store.recorded(store.runs()->front())->jobs.waiting.empty()) << "\"b\" is done here";
+}
+
+TEST_F(ResultsFile, IsRefusedWhereItsRowsDoNotBelongTogether) {
+  const auto refused = [&](const std::string& change) {
+    { Store store = there(); }
+    sql("there.db", change);
+    const std::string why = refusal("there.db");
+    std::filesystem::remove(path("there.db"));
+    return why;
+  };
+  EXPECT_THAT(refused("DELETE FROM verdict_more WHERE id = 1"), HasSubstr("have no metrics"));
+  EXPECT_THAT(refused("UPDATE verdict_more SET findings = 777"), HasSubstr("aren't there"));
+  EXPECT_THAT(refused("UPDATE content SET hash = 1 WHERE text = 'fail'"), HasSubstr("another one's hash"));
+  EXPECT_THAT(refused("UPDATE content SET text = CAST(text AS BLOB)"), HasSubstr("stored as something else"));
+  EXPECT_THAT(refused("UPDATE case_version SET name = name || char(10)"), HasSubstr("can't be shown"));
 }
 
 TEST_F(ResultsFile, KeepsTheOrderInWhichVerdictsWereAccepted) {
@@ -132,7 +162,7 @@ TEST_F(ResultsFile, KeepsTheOrderInWhichVerdictsWereAccepted) {
   ASSERT_TRUE(store.accept(first, {tensorrt_job("a")}, "last").ok());
   ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
   Store here = open("here.db");
-  ASSERT_TRUE(here.merge(read_results_file(path("results.db.gz")).value()).ok());
+  ASSERT_TRUE(here.merge_database(read_results_file(path("results.db.gz"))->database()).ok());
   EXPECT_EQ(here.anchors()->front().reason, "last");
 }
 
@@ -153,9 +183,7 @@ TEST_F(ResultsFile, IsMergedWholeOrNotAtAll) {
 TEST_F(ResultsFile, MayBeADatabaseThatAKilledRunLeft) {
   Store store = there();  // still open: its verdicts are in the log beside it
   ASSERT_TRUE(std::filesystem::exists(path("there.db-wal")));
-  const auto runs = read_results_file(path("there.db"));
-  ASSERT_TRUE(runs.ok()) << runs.error().message;
-  EXPECT_EQ(runs->front().results.size(), 2U);
+  EXPECT_EQ(held(read_results_file(path("there.db"))).front().results.size(), 2U);
 }
 
 TEST_F(ResultsFile, IsRefusedWhereItIsNone) {
@@ -173,24 +201,75 @@ TEST_F(ResultsFile, IsRefusedWhereItIsNone) {
 TEST_F(ResultsFile, OfANewerSchemaIsRefused) {
   { const Store store = there(); }
   sql("there.db", "PRAGMA user_version = 99");
-  EXPECT_THAT(refusal("there.db"), HasSubstr("has schema 99, this program knows up to 14: a newer Assay wrote it"));
+  EXPECT_THAT(refusal("there.db"), HasSubstr("has schema 99, this program knows up to 15: a newer Assay wrote it"));
 }
 
 TEST_F(ResultsFile, OfAnOlderSchemaIsReadFromACopy) {
+  sql("old.db", core::read_file(test::test_data() / "results" / "schema_1.sql").value());
+  const std::string before = core::read_file(path("old.db")).value();
+  const auto runs = held(read_results_file(path("old.db")));
+  EXPECT_EQ(runs.front().results.size(), 1U);
+  EXPECT_EQ(runs.front().run.machine.accelerators, "");
+  EXPECT_EQ(core::read_file(path("old.db")).value(), before);
+}
+
+TEST_F(ResultsFile, IsTakenOverByTablesAsItIsByRuns) {
+  Store store = there();
+  const std::string first = store.runs()->front().id;
+  const auto second = store.begin_run({}, {tensorrt_job("a"), tensorrt_job("d")}).value();
+  ResultRow row = tensorrt_row("a");
+  row.verdict = "pass";
+  row.findings.emplace_back().message = "a finding";
+  row.parameters = {{"y", {{0.25, 0.5}, {0, 1}, core::DType::int8, 1}}};
+  row.coverage = {{"Conv", 2, 1}};
+  row.unjudged = {{"n", "Conv", "why"}};
+  row.precision = {{"n", "Conv", "int8"}};
+  row.attempts = {{"convert", 1, "ok", "", 0.5}};
+  row.expectation = ExpectationRow{"a", "", "tensorrt", "<9", "judge", "scale", "off", "https://a.b", "", 1.25};
+  row.artifact_kind = "qdq";
+  row.artifact_hash = "ce7d30d34893447affb7af19ddfdef36d02178ec8ea2c5e083cef453db046122";
+  row.detail = "{\"graph\": 1}";
+  ASSERT_TRUE(store.record(second, row).ok());
+  ASSERT_TRUE(store.accept(second, {tensorrt_job("a")}, "reviewed").ok());
+  ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
+  // Both already know something: other numbers stand for the same texts, and of the first run one verdict is there.
+  const auto prepared = [&](const std::string& name) {
+    Store here = open(name);
+    const auto own = here.begin_run({}, {tensorrt_job("d")}).value();
+    EXPECT_TRUE(here.record(own, tensorrt_row("d")).ok());
+    Store::RecordedRun part = store.recorded(store.runs()->front()).value();
+    part.results.pop_back();
+    EXPECT_TRUE(here.merge({part}).ok());
+    return here;
+  };
+  Store by_tables = prepared("tables.db"), by_runs = prepared("runs.db");
+  const auto copy = read_results_file(path("results.db.gz"));
+  const auto count = by_tables.merge_database(copy->database());
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  const auto other = by_runs.merge(held(copy));
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_EQ(count->runs, other->runs);
+  EXPECT_EQ(count->results, other->results);
+  EXPECT_EQ(count->results, 2U);
+  const auto lines = [](Store& of) {
+    std::ostringstream text;
+    EXPECT_TRUE(export_lines(of, text).ok());
+    std::string all = text.str();
+    return all.substr(all.find("\"kind\":\"run\"", all.find("\"kind\":\"run\"") + 1));  // their own first run differs
+  };
+  EXPECT_EQ(lines(by_tables), lines(by_runs));
+  EXPECT_EQ(by_tables.anchors()->front().reason, "reviewed");
+  EXPECT_EQ(by_tables.progress(first)->waiting, std::vector{tensorrt_job("c")});
+  EXPECT_TRUE(by_tables.find_damage()->empty());
+}
+
+TEST_F(ResultsFile, WithANumberThatRefersToNothingIsTakenWholeOrNotAtAll) {
   { const Store store = there(); }
-  sql("there.db",
-      "ALTER TABLE run DROP COLUMN accelerators; ALTER TABLE run DROP COLUMN settings; ALTER TABLE run DROP COLUMN "
-      "owner; ALTER TABLE run DROP COLUMN beats; ALTER TABLE result DROP COLUMN judged_outputs; ALTER TABLE result "
-      "DROP COLUMN judged_as; DROP TABLE coverage; DROP TABLE unjudged; DROP TABLE detail; DROP TABLE score; ALTER "
-      "TABLE "
-      "finding DROP COLUMN amber; ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; ALTER TABLE "
-      "parameter DROP COLUMN block; PRAGMA user_version = 3; PRAGMA journal_mode = DELETE");
-  const std::string before = core::read_file(path("there.db")).value();
-  const auto runs = read_results_file(path("there.db"));
-  ASSERT_TRUE(runs.ok()) << runs.error().message;
-  EXPECT_EQ(runs->front().results.size(), 2U);
-  EXPECT_EQ(runs->front().run.machine.accelerators, "");
-  EXPECT_EQ(core::read_file(path("there.db")).value(), before);
+  sql("there.db", "UPDATE verdict SET outcome_id = 99 WHERE id = 2");
+  EXPECT_THAT(refusal("there.db"), HasSubstr("have an outcome that isn't there"));
+  Store here = open("here.db");
+  EXPECT_FALSE(here.merge_database(path("there.db")).ok()) << "nor where nobody looked";
+  EXPECT_TRUE(here.runs()->empty());
 }
 
 TEST_F(ResultsFile, ThatIsDamagedIsRefused) {

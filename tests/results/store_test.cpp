@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -458,7 +459,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "14");
+  EXPECT_EQ(answer("PRAGMA user_version"), "15");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
@@ -482,18 +483,35 @@ TEST_F(StoreOpen, AJobFindsItsProgramInALargeRun) {
             "20000");
 }
 
-TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) {
-  const JobKey key = job("conv/groups=2");
-  {
-    Store store = open();
-    const std::string run = store.begin_run(run_info(), {key}).value();
-    ResultRow row = full_row(key);
-    row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"r", "typical", "sqnr_loss_db", 49.3}};
-    ASSERT_TRUE(store.record(run, row).ok());
+/// Verdicts as schema 14 had them, with their run and jobs: "NAME VERDICT MARGIN" each, numbered from 1 on.
+std::string verdicts_14(const std::vector<std::array<std::string, 3>>& rows) {
+  std::string text =
+      core::read_file(test::test_data() / "results" / "schema_14.sql").value() +
+      "INSERT INTO machine VALUES (1, 'Some CPU', 'avx2', 4, 'Linux 6.1 x86_64');"
+      "INSERT INTO converter VALUES (1, 'embedded');"
+      "INSERT INTO converter_version VALUES (1, 1, '0.1.0', 'c0ffee');"
+      "INSERT INTO run VALUES ('run-1', 'run seeds', 'seeds', '2026-01-02T03:04:05.000Z', '', '0.1.0', 9, "
+      "1, '', '', '', 0);";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [name, verdict, margin] = rows[i];
+    const std::string id = std::to_string(i + 1);
+    text += "INSERT INTO case_version VALUES (" + id + ", '" + name + "', 'conv', 'aa11');";
+    text += "INSERT INTO job VALUES ('run-1', '" + name + "', 'default', 'embedded', '0.1.0', 'c0ffee', " + id +
+            ", 'done');";
+    text += "INSERT INTO result VALUES (" + id + ", 'run-1', " + id + ", 1, 'default', '" + verdict +
+            "', 'red', 'judge', 'scale', 'c1', 'Conv', 'scale is off', 'fail|judge', 'float', 'L0,L1', " + margin +
+            ", 33.25, 0.125, '2026-01-02T03:04:06.000Z', NULL, NULL, '');";
   }
-  sql("ALTER TABLE result DROP COLUMN judged_as; DROP TABLE detail; DROP TABLE score; ALTER TABLE finding DROP COLUMN "
-      "amber; "
-      "ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; ALTER TABLE parameter DROP COLUMN block; "
+  return text;
+}
+
+TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) {
+  sql(verdicts_14({{"conv/groups=2", "fail", "1.5"}}) +
+      "INSERT INTO metric VALUES (1, 0, 'y', 'typical', 'sqnr_db', 33.25), (1, 1, 'r', 'typical', 'sqnr_loss_db', "
+      "49.3);"
+      "ALTER TABLE result DROP COLUMN judged_as; DROP TABLE detail; DROP TABLE score; ALTER TABLE finding DROP COLUMN "
+      "amber; ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; ALTER TABLE parameter DROP COLUMN "
+      "block; "
       "PRAGMA user_version = 7");
   { const Store store = open(); }
   EXPECT_EQ(answer("SELECT value FROM metric WHERE name = 'sqnr_loss_db_by_name'"), "49.3");
@@ -503,22 +521,18 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
 }
 
 TEST_F(StoreOpen, AMarginOfTheOutputsBecomesThatOfTheVerdict) {
-  const std::vector<JobKey> keys{job("of/finding"), job("of/node"), job("of/outputs"), job("of/nothing"),
-                                 job("of/pass")};
-  {
-    Store store = open();
-    const std::string run = store.begin_run(run_info(), keys).value();
-    for (const JobKey& key : keys) {
-      ResultRow row = full_row(key);
-      row.margin = key.case_name == "of/outputs" ? 1.5 : 0.25;
-      row.verdict = key.case_name == "of/pass" ? "pass" : "fail";
-      row.metrics.clear();
-      if (key.case_name == "of/node") row.metrics = {{"y", "typical", "local_margin", 99.5}};
-      for (auto& finding : row.findings) finding.margin = key.case_name == "of/nothing" ? 0 : 368;
-      ASSERT_TRUE(store.record(run, row).ok());
-    }
+  std::string text = verdicts_14({{"of/finding", "fail", "0.25"},
+                                  {"of/node", "fail", "0.25"},
+                                  {"of/outputs", "fail", "1.5"},
+                                  {"of/nothing", "fail", "0.25"},
+                                  {"of/pass", "pass", "0.25"}});
+  for (const std::string id : {"1", "2", "3", "4", "5"}) {
+    text += "INSERT INTO finding VALUES (" + id + ", 0, 'judge', 'scale', 'c1', 'Conv', 'x', '', 'L0', 'off', " +
+            (id == "4" ? "0" : "368") + ", 0);";
   }
-  sql("ALTER TABLE parameter DROP COLUMN block; PRAGMA user_version = 11");
+  sql(text +
+      "INSERT INTO metric VALUES (2, 0, 'y', 'typical', 'local_margin', 99.5);"
+      "ALTER TABLE parameter DROP COLUMN block; PRAGMA user_version = 11");
   { const Store store = open(); }
   const auto margin_of = [&](const std::string& name) {
     return answer("SELECT margin FROM result JOIN case_version ON case_version.id = case_version_id WHERE name = '" +
@@ -529,6 +543,63 @@ TEST_F(StoreOpen, AMarginOfTheOutputsBecomesThatOfTheVerdict) {
   EXPECT_EQ(margin_of("of/outputs"), "1.5");
   EXPECT_EQ(margin_of("of/nothing"), "NULL");
   EXPECT_EQ(margin_of("of/pass"), "0.25");
+}
+
+TEST_F(StoreOpen, SchemaFourteenIsPackedAndKeepsEveryRow) {
+  sql(verdicts_14({{"conv/groups=2", "fail", "1e999"}, {"conv/groups=4", "pass", "NULL"}}) +
+      "UPDATE result SET started_at = 'some time' WHERE id = 2;"
+      "INSERT INTO finding VALUES (1, 0, 'judge', 'nan', '', '', 'y \"z\"', 'ties', '', 'two' || char(10) || 'lines', "
+      "'NaN', 1);"
+      "INSERT INTO metric VALUES (1, 0, 'y', 'typical', 'sqnr_db', 33.123456789012345), (1, 1, 'y', 'zeros', "
+      "'sqnr_db', "
+      "9e999);"
+      "INSERT INTO parameter VALUES (1, 0, 'x', '[0.023600000888109207]', '[-3]', 'int8', NULL, 0);"
+      "INSERT INTO parameter VALUES (1, 1, 'w', '[0.1,\"NaN\",1e-320]', '[0,0,1]', 'uint8', 1, 2);"
+      "INSERT INTO precision VALUES (1, 0, 'c1', 'Conv', 'int8');"
+      "INSERT INTO attempt VALUES (1, 0, 'convert', 2, 'ok', '', 0.30000000000000004);"
+      "INSERT INTO coverage VALUES (1, 0, 'Conv', 2, 1); INSERT INTO unjudged VALUES (1, 0, 'c2', 'Conv', 'why');"
+      "INSERT INTO artifact VALUES (1, 'qdq', 'beef', 7), (2, 'qdq', "
+      "'ce7d30d34893447affb7af19ddfdef36d02178ec8ea2c5e083cef453db046122', 1754);"
+      "INSERT INTO anchor VALUES (3, 1, '2026-02-01', 'kept', 1, 0, 0);"
+      "INSERT INTO change VALUES (4, 3, 2, 'sqnr', -1, 'detail', '', '');"
+      "INSERT INTO job VALUES ('run-1', 'conv/groups=8', 'default', 'embedded', '0.1.0', 'c0ffee', 8, 'started'),"
+      "('run-1', 'conv/groups=9', 'default', 'embedded', '0.1.0', 'c0ffee', 9, 'waiting')");
+  const auto list = [&](const std::string& columns, const std::string& table) {
+    return answer("SELECT json_group_array(json_array(" + columns + ")) FROM (SELECT * FROM " + table +
+                  " ORDER BY 1, 2)");
+  };
+  const std::vector<std::pair<std::string, std::string>> tables{
+      {"id, run_id, case_version_id, converter_version_id, options, verdict, gate, stage, facet, node, op, reason, "
+       "signature, style, layers, printf('%!.17g', margin), sqnr_db, seconds, started_at, expectation_id, "
+       "judged_outputs, judged_as",
+       "result"},
+      {"result_id, position, stage, facet, node, op, tensor, data_set, layer, message, margin, amber", "finding"},
+      {"result_id, position, tensor, data_set, name, printf('%!.17g', value)", "metric"},
+      {"result_id, position, tensor, zero_point, type, axis, block", "parameter"},
+      {"result_id, position, node, op, got", "precision"},
+      {"result_id, position, request, number, outcome, reason, printf('%!.17g', seconds)", "attempt"},
+      {"result_id, position, op, nodes, judged", "coverage"},
+      {"result_id, position, node, op, reason", "unjudged"},
+      {"result_id, kind, hash, size_bytes", "artifact"},
+      {"id, result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble", "anchor"},
+      {"id, anchor_id, result_id, kind, delta, detail, accepted_at, reason", "change"},
+      {"run_id, case_name, options, converter, version, hash, position, state", "job"}};
+  std::vector<std::string> before, after;
+  for (const auto& [columns, table] : tables) before.push_back(list(columns, table));
+  { const Store store = open(); }
+  for (const auto& [columns, table] : tables) after.push_back(list(columns, table));
+  EXPECT_EQ(before, after);
+  Store store = open();
+  const auto rows = store.results("run-1");
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  ASSERT_EQ(rows->size(), 2U);
+  EXPECT_EQ(rows->front().parameters[0].params.scale, std::vector{0.023600000888109207});
+  EXPECT_EQ(rows->front().parameters[1].params.scale[0], 0.1) << "no float32 has this value";
+  EXPECT_EQ(rows->front().parameters[1].params.scale[2], 1e-320);
+  EXPECT_EQ(rows->front().margin, HUGE_VAL);
+  EXPECT_EQ(rows->back().started_at, "some time");
+  EXPECT_TRUE(store.find_damage()->empty());
+  EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
 
 TEST_F(StoreOpen, AnExpectedFailureWithAnotherMarginIsAnother) {
@@ -549,15 +620,19 @@ TEST_F(StoreOpen, AnExpectedFailureWithAnotherMarginIsAnother) {
 
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "14");
+  EXPECT_EQ(answer("PRAGMA user_version"), "15");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table :
-       {"machine", "converter", "converter_version", "case_version", "run", "result", "metric", "parameter",
-        "precision", "artifact", "expectation", "anchor", "change", "detail", "score"}) {
+       {"machine", "converter", "converter_version", "case_version", "run", "verdict", "verdict_more", "outcome",
+        "content", "open_job", "expectation", "anchor", "change", "detail", "score"}) {
     EXPECT_EQ(answer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '" + std::string(table) + "'"),
               "1")
         << table;
+  }
+  for (const char* view : {"result", "job", "finding", "metric", "parameter", "precision", "artifact", "attempt",
+                           "coverage", "unjudged"}) {
+    EXPECT_EQ(answer("SELECT count(*) FROM " + std::string(view)), "0");
   }
 }
 
@@ -568,7 +643,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 14"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 15"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

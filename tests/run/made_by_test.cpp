@@ -234,6 +234,14 @@ TEST(MadeBy, ADefectHidesNoOtherThatAWiderMethodWouldAllow) {
   EXPECT_EQ(wrong.evidence.options.method, converters::Method::minmax);
 }
 
+TEST(MadeBy, QuantizersThatStandAlikeEverywhereAreAMakersChoice) {
+  OfNncf in_float;  // with ranges that every maker would choose, and an output that some quantize
+  in_float.batches.pop_back();
+  in_float.set_scalar("xs", 3.0 / 127);
+  EXPECT_THAT(in_float.settle(), AllOf(StartsWith("judged by the policy of"), Not(HasSubstr(": all but"))));
+  EXPECT_THAT(in_float.faults(), IsEmpty());
+}
+
 TEST(MadeBy, SettingsThatAreNotFollowedAreUnsupported) {
   Ready powers;
   for (const char* scale : {"xs", "ys"}) powers.set_scalar(scale, 0x1p-4);

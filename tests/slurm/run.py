@@ -45,7 +45,8 @@ VERDICT = ("SELECT result.id, case_version.name, case_version.hash, options, con
            "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id")
 CHILDREN = ["finding", "metric", "parameter", "precision", "artifact", "attempt", "coverage", "unjudged", "detail"]
 TIMES = {"seconds", "started_at", "finished_at"}
-NUMBERS = {"id", "result_id", "run_id", "case_version_id", "converter_version_id", "machine_id", "owner", "beats"}
+NUMBERS = {"id", "result_id", "run_id", "case_version_id", "converter_version_id", "machine_id", "number", "owner",
+           "beats"}
 
 
 def rows_of(file):
@@ -223,8 +224,8 @@ def check(folder, assay, arguments):
     # What can't fail proves nothing: a row that is lost, and one that differs, are seen.
     broken = shutil.copy(folder / "merged.db", folder / "broken.db")
     with sqlite3.connect(broken) as database:
-        database.execute("UPDATE result SET margin = 0.123 WHERE id = (SELECT min(id) FROM result)")
-        database.execute("DELETE FROM parameter WHERE result_id = (SELECT max(result_id) FROM parameter)")
+        database.execute("UPDATE verdict SET margin = 0.123 WHERE id = (SELECT min(id) FROM verdict)")
+        database.execute("UPDATE verdict_more SET parameters = NULL WHERE id = (SELECT max(result_id) FROM parameter)")
     if len(compare(broken, folder / "single.db")) < 2:
         found.append("the comparison doesn't see a changed margin and lost parameters")
     for each in found:

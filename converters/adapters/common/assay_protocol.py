@@ -10,6 +10,9 @@ One whose `supports` says "trace" also takes execute(artifact, inputs, output, t
 artifact as trace_0.pb … into the folder `trace` and returns their tensors' names. One whose `supports` lists "optimizers" takes
 disabled_optimizers=[NAME, …] as well.
 
+Call `changed(words)` for whatever you do to the model or the calibration data before the converter sees them: the verdict
+says it.
+
 Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message. An
 object that has usable() -> bool as well is asked it after such an answer: where it says no, the program starts anew, so
 that what ended a GPU's context, say, is no other case's error.
@@ -57,6 +60,15 @@ def _plain(value):
     return os.fspath(value) if isinstance(value, Path) else value
 
 
+_CHANGES = []  # of the request that is being answered
+
+
+def changed(words):
+    """Tells what the adapter changed before the converter saw it: the verdict says so."""
+    if words not in _CHANGES:
+        _CHANGES.append(words)
+
+
 class _Diagnostics(logging.Handler):
     """Collects the warnings of one request, each once, in order."""
 
@@ -96,6 +108,7 @@ def _answer(adapter, request):
 def _respond(adapter, line):
     """The reply to one line, or None after quit."""
     request = {}
+    _CHANGES.clear()
     try:
         request = json.loads(line)
         if request.get("do") == "quit":
@@ -109,6 +122,8 @@ def _respond(adapter, line):
     except Exception as error:  # the converter's own message, whole
         traceback.print_exc()
         reply = {"status": "error", "reason": f"{type(error).__name__}: {error}"}
+    if _CHANGES:
+        reply["changed"] = list(_CHANGES)
     return {"id": request.get("id", 0) if isinstance(request, dict) else 0, **reply}
 
 

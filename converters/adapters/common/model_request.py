@@ -1,24 +1,58 @@
-"""The beginning of a conversion, the same for every converter: the model with its nodes named, and what the option
-`precision` asks of them."""
+"""The beginning of a conversion, the same for every converter: the model as it is handed over, and what the option
+`precision` asks of its nodes."""
+
+import os
+import shutil
 
 import onnx
-from assay_protocol import Refused
+from assay_protocol import Refused, changed
+from onnx.external_data_helper import load_external_data_for_model, uses_external_data
+
+
+def node_name(node):
+    """As Assay speaks of a node everywhere: one without a name has that of its first output."""
+    return node.name or next(filter(None, node.output), "")
 
 
 def name_nodes(model):
-    """Names every unnamed node by its first output, as Assay does everywhere."""
+    """Gives every unnamed node this name."""
     for node in model.graph.node:
-        if not node.name:
-            node.name = next((name for name in node.output if name), "")
+        node.name = node_name(node)
+
+
+def state_names(model, reason):
+    """The same for a converter that gets these names, which is stated with the reason."""
+    if any(not node.name for node in model.graph.node):
+        name_nodes(model)
+        changed(f"unnamed nodes have the names of their first outputs: {reason}")
 
 
 def open_model(path, options, converter):
-    """The model of a request with every node named; Refused where a calibration cache is to be reused."""
+    """The model of a request to read from and to report about, with every node named; what the converter gets is
+    `hand_over`'s. Refused where a calibration cache is to be reused."""
     if options.get("cache"):
         raise Refused(f"{converter} can't reuse a calibration cache")
     model = onnx.load(path)
     name_nodes(model)
     return model
+
+
+def hand_over(path, file, called=()):
+    """Writes the model in `path` into `file` as it is: byte for byte, unless a node in `called`, of which the converter is
+    told by name, has none, or its data lie in other files. Such a change is stated."""
+    model = onnx.load(path, load_external_data=False)
+    outside = any(uses_external_data(tensor) for tensor in model.graph.initializer)
+    unnamed = [node for node in model.graph.node if not node.name and node_name(node) in called]
+    if not outside and not unnamed:
+        shutil.copyfile(path, file)
+        return
+    if outside:
+        load_external_data_for_model(model, os.path.dirname(path))
+        changed("the model's external data were put into its file")
+    for node in unnamed:
+        node.name = node_name(node)
+        changed(f'the unnamed node of "{node.name}" was called so, since the converter is told by name to leave it in float')
+    onnx.save(model, file)
 
 
 def operator_name(node):

@@ -9,12 +9,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from assay_protocol import Refused, read_tensors, write_tensors  # first: TensorFlow prints
+from assay_protocol import Refused, changed, read_tensors, write_tensors  # first: TensorFlow prints
 import numpy
 import onnxruntime
 import onnxsim_program
 from captured import Failed, call, captured
-from model_request import graph_inputs, open_model, refuse_float, wanted_precision
+from model_request import declared_shape, graph_inputs, open_model, refuse_float, wanted_precision
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -103,6 +103,8 @@ def opened(model, options, converter):
     for node in original.graph.node:
         if node.op_type in FLOAT_ONLY and wanted_precision(node, options) == "int8":
             raise Refused("TensorFlow Lite has no INT8 form of it", node.name, node.op_type)
+    if any(FIRST_WITH_CHANNELS <= len(declared_shape(tensor)) <= LAST_WITH_CHANNELS for tensor in graph_inputs(original)):
+        changed("calibration data and inputs are fed with their channels last, as onnx2tf's model has them")
     return original
 
 

@@ -3,11 +3,12 @@
 import shutil
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import onnx
-from model_request import nodes_in_float, open_model
-from onnxruntime_executor import Session, execute, optimizers, saturating
+from model_request import hand_over, nodes_in_float, open_model
+from onnxruntime_executor import Session, execute, optimizers, unsound_products
 from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
 
 
@@ -15,12 +16,16 @@ from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
 class Job:
     """One conversion."""
 
-    model: onnx.ModelProto  # every node has a name
-    file: Path  # the same in a file, alone in a folder that is gone afterwards
+    file: Path  # what the converter gets, alone in a folder that is gone afterwards
     written: Path  # where the Q/DQ model belongs
     calibration: str  # the folder of the batches
     options: dict
     in_float: list  # names of the nodes that the options keep out
+
+    @cached_property
+    def model(self):
+        """What lies in the file: only nodes that the converter is told by name have to have one."""
+        return onnx.load(self.file)
 
 
 class QdqAdapter:
@@ -42,6 +47,10 @@ class QdqAdapter:
         """Writes job.written."""
         raise NotImplementedError
 
+    def called(self, model, in_float):
+        """The names of the nodes, all of which `model` names, that the converter is told."""
+        return in_float
+
     def renaming(self, model, artifact):
         """A function from a name in `artifact` to the name that the tensor has in `model`."""
         raise NotImplementedError
@@ -61,7 +70,7 @@ class QdqAdapter:
     @staticmethod
     def on_integer_kernels():
         """What `describe` adds where ONNX Runtime's integer kernels execute the artifacts."""
-        reason = saturating()
+        reason = unsound_products()
         return {} if reason is None else {"unavailable": reason}
 
     def convert(self, model, calibration, options, output):
@@ -69,10 +78,10 @@ class QdqAdapter:
         in_float = [node.name for node in nodes_in_float(original, options, self.operators, self.converter)]
         artifact = Path(output, "model.onnx")
         with tempfile.TemporaryDirectory() as folder:
-            file, written = Path(folder, "named.onnx"), Path(folder, "quantized", "model.onnx")
+            file, written = Path(folder, "model.onnx"), Path(folder, "quantized", "model.onnx")
             written.parent.mkdir()
-            onnx.save(original, file)
-            self.quantize(Job(original, file, written, calibration, options, in_float))
+            hand_over(model, file, self.called(original, in_float))
+            self.quantize(Job(file, written, calibration, options, in_float))
             if not written.is_file():
                 raise RuntimeError(f"{self.converter} returned without an exception and wrote no model")
             shutil.copyfile(written, artifact)

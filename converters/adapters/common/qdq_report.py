@@ -1,5 +1,6 @@
 """What a Q/DQ model says about itself: the parameters of its tensors, and which nodes run in INT8."""
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 
@@ -69,7 +70,7 @@ class _Artifact:
     def __init__(self, model, original_name, outputs_in_float, fuses, moves_codes):
         graph = model.graph
         self.outputs_in_float, self.fuses, self.moves_codes = outputs_in_float, fuses, moves_codes
-        constants = _constants(graph)
+        self.constants = constants = _constants(graph)
         self.fixed = set(constants)
         self.types = {name: tensor.data_type for name, tensor in constants.items()}
         inferred = onnx.shape_inference.infer_shapes(model).graph
@@ -102,11 +103,25 @@ class _Artifact:
         if name in self.dequantized:
             return self.dequantized[name]
         maker = self.makers.get(name)
-        if not (self.outputs_in_float or self.moves_codes) or maker is None or maker.op_type not in MOVING:
+        if not (self.outputs_in_float or self.moves_codes) or maker is None or not self.moves(maker):
             return None
         reals = [given for given in maker.input if given and given not in self.fixed and self.is_float(given)]
         found = {self.parameters(given) for given in reals}
         return found.pop() if len(found) == 1 else None
+
+    def moves(self, node):
+        """Whether it gives codes on unchanged: one of MOVING, but for a Concat with a constant that has no codes, or a Pad by
+        values of its input or by zero, for which every range has a code."""
+        if node.op_type == "Pad":
+            said = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+            if said.get("mode", b"constant") != b"constant":
+                return True
+            given = node.input[2] if len(node.input) > 2 else ""
+            value = self.constants.get(given) if given else said.get("value", 0.0)
+            return value is not None and not np.any(numpy_helper.to_array(value) if given else value)
+        if node.op_type == "Concat" and any(name in self.fixed and self.is_float(name) for name in node.input):
+            return False
+        return node.op_type in MOVING
 
     def multiplies_codes(self, node):
         """Whether its weight is codes: a pair in front of it and one behind are its own then, not its neighbours'."""
@@ -126,7 +141,7 @@ class _Artifact:
         quantized = bool(reals) and all(self.parameters(name) is not None for name in reals)
         if node.op_type in self.fuses and reals and reals[0] in self.by_output:
             quantized = quantized or self.precision(self.by_output[reals[0]]) == "int8"
-        if self.outputs_in_float or self.moves_codes and node.op_type in MOVING:
+        if self.outputs_in_float or self.moves_codes and self.moves(node):
             return "int8" if quantized else "fp32"
         return "int8" if quantized and any(self.reaches_quantize(name) for name in node.output) else "fp32"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import onnx
 import torch
-from assay_protocol import Refused, calibration_batches, read_tensors, write_tensors
+from assay_protocol import Refused, calibration_batches, changed, read_tensors, write_tensors
 from exported import export, importable, index_of
 from model_request import graph_inputs, nodes_in_float, open_model, output_types
 from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
@@ -53,6 +53,7 @@ class TwinAdapter:
         in_float = nodes_in_float(original, options, self.operators, self.converter)
         batches = calibration_batches(calibration)
         network = of_opset(original, self.converter)
+        changed("the network is a PyTorch one that onnx2torch made of the model")
         excluded = {node.name for node in in_float}
         exported = self._exported(network, batches)
         converted = self.quantized(exported, network, batches, options,
@@ -157,6 +158,7 @@ def of_opset(model, converter):
         converted = onnx.version_converter.convert_version(model, FIRST_OPSET)
     except Exception as error:
         raise Refused(f"the importer, not {converter}: opset {opset}: {first_line(error)}") from error
+    changed(f"the model of opset {opset} was converted to {FIRST_OPSET}")
     for index, node in enumerate(converted.graph.node):
         node.name = node.name or f"of_opset_{index}"
     return converted

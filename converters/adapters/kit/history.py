@@ -42,7 +42,8 @@ def spans(versions, chosen):
 
 
 # The columns of the pages' tables of defects, by what they are here.
-COLUMNS = {"minimal case": "case", "cause, argument": "cause", "cause, argument, numbers": "cause"}
+COLUMNS = {"minimal case": "case", **dict.fromkeys(
+    ("cause, argument", "cause, argument, numbers", "what happens, cause", "what is wrong", "what is wrong or limited"), "cause")}
 
 
 def page_rows(converter):
@@ -57,12 +58,27 @@ def page_rows(converter):
     return rows
 
 
+def _is_of_route(row, converter):
+    """Whether the row is about this variant of the converter: it names it as its route, or names no variant."""
+    name, _, variant = converter.partition("@")[0].partition(":")
+    words = set(re.findall(r"\w+", row.get("route", "")))
+    said = json.loads((HOME / "converters" / "adapters" / name / "adapter.json").read_text(encoding="utf-8"))
+    named = words & said.get("variants", {}).keys()
+    return not named or variant in named or (not variant and "default" in words)
+
+
+def rows_naming(converter, case):
+    """The rows on the converter's page that name the case, or a pattern of cases that fits it, and aren't about other variants."""
+    return [row for row in page_rows(converter) if _is_of_route(row, converter) for named in re.findall(r"`([^`]+)`", row["case"])
+            if "/" in named and fnmatch.fnmatchcase(case, named.rstrip("*") + "*")]
+
+
 def page_row(converter, case):
-    """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does."""
-    family, rows = re.escape(case.partition("/")[0]), page_rows(converter)
-    exact = [row for row in rows for named in re.findall(r"`([^`]+)`", row["case"])
-             if "/" in named and case.startswith(named.rstrip("*"))]
-    fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
+    """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does.
+    Rows about other variants of the converter are left out."""
+    family = re.escape(case.partition("/")[0])
+    fits = rows_naming(converter, case) or [row for row in page_rows(converter) if _is_of_route(row, converter)
+                                            and re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
     row = fits[0] if fits else {}
     return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 

@@ -94,6 +94,7 @@ FORMULAS = [
     ("max(-low, high) / 127", lambda low, high: max(-low, high) / 127, "the larger end of the range over 127 steps"),
     ("max(-low, high) / 127.5", lambda low, high: max(-low, high) / 127.5, "twice the larger end of the range over 255 steps"),
     ("max(-low, high) / 128", lambda low, high: max(-low, high) / 128, "the larger end of the range over 128 steps"),
+    ("max(-low, high) / 448", lambda low, high: max(-low, high) / 448, "the larger end of the range over 448, the largest float8e4m3fn"),
 ]
 FORMULA_AGREES = 1e-3  # relative: less than what tells 127 from 127.5
 
@@ -125,12 +126,14 @@ def least_scale(bundle):
 
 
 WEIGHT_STEPS = (127, 127.5, 128)
+STEPS_OF_SEVEN_BITS = (63, 63.5, 64)  # where the audit expects them
 
 
 def weight_scale(bundle):
     """The scales of a weight's channels, where each is its channel's own."""
     tensor, held = bundle.headline.get("tensor", ""), constants(bundle.model.graph)
     known = bundle.parameters.get(tensor, {})
+    tried = WEIGHT_STEPS + (STEPS_OF_SEVEN_BITS if known.get("expected") else ())
     known = known.get("expected") or next(iter(known.get("obtained", [])), None)
     shown = bundle.artifact is not None or "def scales(" in Maker(bundle.converter).code
     if not shown or not known or tensor not in held or bundle.folded() or len(known["scale"]) == 1:
@@ -138,7 +141,7 @@ def weight_scale(bundle):
     weight, scales = numpy.abs(held[tensor]), numpy.array(known["scale"])
     for along in [axis for axis, extent in enumerate(weight.shape) if extent == scales.size]:
         others = tuple(axis for axis in range(weight.ndim) if axis != along)
-        for steps in WEIGHT_STEPS:
+        for steps in tried:
             if numpy.mean(numpy.isclose(weight.max(others) / steps, scales, rtol=FORMULA_AGREES)) >= 0.5:  # of most channels
                 return {"tensor": tensor, "formula": f"weight.max({others}) / {steps}",
                         "words": f"its largest magnitude over {steps} steps"}
@@ -157,6 +160,24 @@ def axis(bundle):
         along = shape.index(count) if shape.count(count) == 1 else -1
     words = "one scale" if count == 1 else f"one scale, or {count} along axis {along}"
     return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words}
+
+
+def blocks(bundle):
+    """The axis along which blocks of a constant lie, and their size."""
+    tensor, stated = bundle.headline.get("tensor", ""), re.search(r"expected blocks of (\d+) along axis (\d+)", bundle.headline.get("message", ""))
+    if not stated or bundle.artifact is None or tensor not in constants(bundle.model.graph):
+        return None
+    return {"tensor": tensor, "size": stated[1], "axis": stated[2]}
+
+
+def names(bundle):
+    stated = re.match(r"(input|output)s of the artifact: ", bundle.headline.get("message", ""))
+    return {"ports": stated[1]} if stated and bundle.artifact is not None else None
+
+
+def activation_type(bundle):
+    stated = re.match(r'activation ".*": expected codes of type (\w+), actual', bundle.headline.get("message", ""))
+    return {"type": stated[1].upper()} if stated and bundle.artifact is not None else None
 
 
 def constant(bundle):
@@ -321,7 +342,8 @@ NUMBERS = (numerics, noise, rounded)
 STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
-          "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
+          "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, blocks, *NUMBERS),
+          "names": (names, *NUMBERS), "dtype": (activation_type, *NUMBERS),
           "count": (axis, weight_scale, *NUMBERS)}
 HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is written calls them and has none of its own
 
@@ -343,6 +365,7 @@ class Maker:
 
     #: product NAME, #: package NAME   as its makers call it, as pip does
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
+    #: optimized VARIANT …             these are executed with the session's optimizations; repro.py takes those that are to be off
     #: codes yes                       inputs and outputs of what `convert` writes are integers
     #: names own                       tensors and nodes of that have other names than the model's, or the adapter's account of them
     #: part layout_litert              the lines of layout_litert.py.in stand in front of the code
@@ -359,7 +382,7 @@ class Maker:
         file = HERE.parent / name / "kit.py.in"
         if not file.is_file():
             raise NoKit(f"{name} has no template: write converters/adapters/{name}/kit.py.in")
-        self.heads, code = {"quantized": "quantized.onnx", "codes": "no", "names": "model"}, []
+        self.heads, code = {"quantized": "quantized.onnx", "codes": "no", "names": "model", "optimized": ""}, []
         for line in file.read_text(encoding="utf-8").splitlines():
             head = re.match(r"#: (\w+) (.*)", line)
             if head:
@@ -414,7 +437,8 @@ def repro(bundle, maker, check, values, title):
 def assembled(maker, imports, code, check, title):
     """A script of these parts, and of those that they call."""
     if "execute(" in check and "execute" in maker.heads:
-        code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in", codes=maker.heads["codes"])
+        optimized = "yes" if maker.variant in maker.heads["optimized"].split() else "no"
+        code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in", codes=maker.heads["codes"], optimized=optimized)
     called = []
     for name in HELPERS:
         if f"{name}(" in "\n".join([check, *called]) and f"def {name}(" not in code:
@@ -429,17 +453,17 @@ def assembled(maker, imports, code, check, title):
     return text
 
 
-def run(folder):
-    """(exit code, what it printed) of the kit's repro.py, on a copy: nothing that it writes stays."""
+def run(folder, *passes):
+    """(exit code, what it printed) of the kit's repro.py, on a copy: nothing that it writes stays. `passes` are off then."""
     with tempfile.TemporaryDirectory() as place:
-        return run_in(Path(shutil.copytree(folder, Path(place, "kit"))))
+        return run_in(Path(shutil.copytree(folder, Path(place, "kit"))), *passes)
 
 
-def run_in(kit):
+def run_in(kit, *passes):
     """The same, and what it writes stays."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     try:
-        done = subprocess.run([sys.executable, str(kit / "repro.py")], capture_output=True, text=True, cwd=kit.parent,
+        done = subprocess.run([sys.executable, str(kit / "repro.py"), *passes], capture_output=True, text=True, cwd=kit.parent,
                               env=environment, timeout=SECONDS_ALLOWED)
     except subprocess.TimeoutExpired:
         return 2, f"no end within {SECONDS_ALLOWED} s"
@@ -548,6 +572,47 @@ def first_shown(bundle, maker, folder, checks, tried):
     return None
 
 
+def passes_at_fault(bundle, folder):
+    """The fewest passes of the session's optimizer without which repro.py ends with 0, by delta debugging as in
+    `assay bisect --over optimizers`; [] where the defect is there without any, None where the converter lists none."""
+    names = bundle.json["converter"]["description"].get("supports", {}).get("optimizers", [])
+    if not names or "sys.argv[1:]" not in (folder / "repro.py").read_text(encoding="utf-8"):
+        return None
+    if run(folder, *names)[0] != 0:
+        return []
+    parts = 2
+    while len(names) > 1:
+        size = math.ceil(len(names) / parts)
+        chunks = [names[begin:begin + size] for begin in range(0, len(names), size)]
+        rests = [[name for name in names if name not in chunk] for chunk in chunks]
+        fewer = next((some for some in (*chunks, *(rests if parts > 2 else ())) if run(folder, *some)[0] == 0), None)
+        if fewer is None and parts >= len(names):
+            break
+        parts = min(2 * parts, len(names)) if fewer is None else 2 if fewer in chunks else parts - 1
+        names = fewer or names
+    return names
+
+
+SMALL = 1024  # bytes of a model.onnx; of a larger one the index says what is in it
+
+
+def weight(model):
+    """{"model_bytes"} and, of a model beyond SMALL, {"model_holds": what takes the most}: data of initializers and constants, the rest
+    is nodes and names."""
+    size = model.ByteSize()
+    if size <= SMALL:
+        return {"model_bytes": size}
+    held = {tensor.name: tensor for tensor in model.graph.initializer}
+    held.update({node.output[0]: node.attribute[0].t for node in model.graph.node if node.op_type == "Constant" and node.attribute[0].HasField("t")})
+    values = {name: tensor.ByteSize() for name, tensor in held.items()}
+    largest = max(values, key=values.get, default="")
+    count = len(model.graph.node)
+    words = f"{count} node{'s' * (count != 1)}; {sum(values.values())} bytes of constants"
+    if largest:
+        words += f", {values[largest]} of them {largest} {[*held[largest].dims]}"
+    return {"model_bytes": size, "model_holds": words}
+
+
 def decibels(expected, actual):
     """SQNR; NaN where an output is none, infinity where nothing is off."""
     expected, error = expected.astype(float), actual.astype(float) - expected
@@ -586,8 +651,8 @@ def measured(bundle, kit):
     worst = None
     for expected, outputs in compared(bundle, kit):
         for name, actual in outputs.items():
-            wanted = expected[name]
-            if actual.shape != wanted.shape or not numpy.issubdtype(wanted.dtype, numpy.floating) or not wanted.any():
+            wanted = expected.get(name)  # an output may have another name
+            if wanted is None or actual.shape != wanted.shape or not numpy.issubdtype(wanted.dtype, numpy.floating) or not wanted.any():
                 continue
             left = decibels(wanted, actual)
             step = (max(0, wanted.max()) - min(0, wanted.min())) / 255
@@ -614,13 +679,18 @@ def main(bundle_folder, folder):
             raise NoKit(LIMIT)
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
+        passes = passes_at_fault(bundle, Path(folder))
+        if passes == [] and bundle.headline.get("facet") == "integers":  # of the same model, executed plainly, these are right
+            raise NoKit(f"the check that shows something ({check}) shows it without the session's optimizations, too")
     except NoKit as reason:
         print(f"no kit of {said}: {reason}", file=sys.stderr)
         return 1
     figures = measured(bundle, Path(folder))
-    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed, figures)
+    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed, figures, passes)
     said = {"severity": report.severity(check, printed), "check": check,
-            "since": history.since_words(bundle.case["name"], bundle.json["options"]["label"], bundle.version), **figures}
+            "since": history.since_words(bundle.case["name"], bundle.json["options"]["label"], bundle.version), **figures, **weight(bundle.model)}
+    if passes:
+        said["passes"] = passes
     print(f"severity: {said['severity']}\nsince: {said['since']}")
     print(f"measured: {json.dumps(said)}")
     return 0

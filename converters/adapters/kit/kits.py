@@ -6,6 +6,7 @@ FOLDER/README.md lists them by maker, the gravest first, and says of the others 
 same. Converters that were not named keep their kits and rows, and so do other defects with --only.
 """
 import argparse
+import fnmatch
 import json
 import re
 import shutil
@@ -15,11 +16,14 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, is_limit_in_all_forms, number
+from history import (HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, is_limit_in_all_forms, number,
+                     rows_naming, stated_failures)
+from tracker import plain
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
 WHY_SHOWN = 240
+EXECUTED_OTHERWISE = ("optimized",)  # variants that convert as the plain converter does: its own suite judges them, too
 FORMS_TRIED = 3  # of a defect and a variant: where no kit can be made of one, another form or option set may show it
 
 
@@ -47,9 +51,20 @@ def suites_of(name):
     """The converter's own suite, and those that run variants of it which that one leaves out, by name: (suite, converters)."""
     said = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted((HOME / "suites").glob("*.json"))}
     own = said.pop(name)
-    others = [(suite, [each for each in held.get("converters", []) if each.partition(":")[0] == name and each not in own["converters"]])
+    judged = [*own["converters"], *(f"{name}:{variant}" for variant in EXECUTED_OTHERWISE if variant in adapter(name).get("variants", {}))]
+    others = [(suite, [each for each in held.get("converters", []) if each.partition(":")[0] == name and each not in judged])
               for suite, held in said.items()]
-    return [(name, own["converters"])] + [(suite, variants) for suite, variants in others if variants]
+    return [(name, judged)] + [(suite, variants) for suite, variants in others if variants]
+
+
+def beside_suites(name, patterns):
+    """family → variants that its file states a failure of and no suite runs: (family, converters)."""
+    judged = {each for _, converters in suites_of(name) for each in converters}
+    for file in sorted((HOME / "cases" / "found").glob("*.json")):
+        entries = json.loads(file.read_text(encoding="utf-8")).get("expected_failures", [])
+        stated = {word for entry in entries for word in entry["converter"].split() if word.partition(":")[0] == name and "*" not in word}
+        if stated - judged and any(fnmatch.fnmatchcase(file.stem, pattern) for pattern in patterns):
+            yield file.stem, sorted(stated - judged)
 
 
 def verdicts(assay, name, version, patterns):
@@ -61,12 +76,26 @@ def verdicts(assay, name, version, patterns):
     for suite, converters in suites_of(name):
         for defect, red in verdicts_of(assay, name, version, suite, converters, patterns).items():
             by_defect.setdefault(defect, []).extend(red)
-    return by_defect
+    for family, converters in beside_suites(name, patterns):
+        for defect, red in verdicts_of(assay, name, version, f"{family}*", converters, [f"{family}*"]).items():
+            by_defect.setdefault(defect, []).extend(red)
+    return {defect: in_stated_order(defect, red) for defect, red in by_defect.items()}
+
+
+def in_stated_order(defect, red):
+    """Where variants alone are red: those that the case's file states first, first. Its words are about them."""
+    file = HOME / "cases" / "found" / f"{defect}.json"
+    if not file.is_file() or any(":" not in converter for converter, _, _ in red):
+        return red
+    stated = [word for entry in json.loads(file.read_text(encoding="utf-8")).get("expected_failures", []) for word in entry["converter"].split()]
+    place = {word: index for index, word in reversed([*enumerate(stated)])}
+    return sorted(red, key=lambda form: place.get(form[0].partition("@")[0], len(stated)))
 
 
 def verdicts_of(assay, name, version, suite, converters, patterns):
-    """The same of one suite and these variants; nothing where it has no such cases."""
-    named, said = defects(name), json.loads((HOME / "suites" / f"{suite}.json").read_text(encoding="utf-8"))
+    """The same of one suite, or of a pattern of cases, and these variants; nothing where it has no such cases."""
+    named, file = defects(name), HOME / "suites" / f"{suite}.json"
+    said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     variants = [f"{each}@{version}" for each in converters]
     asked = [word for converter in variants for word in ("--converter", converter)]
     asked += [word for pattern in patterns for word in ("--only", pattern)]
@@ -85,7 +114,8 @@ def verdicts_of(assay, name, version, suite, converters, patterns):
             continue  # a pattern of the call's that is no defect's
         found = by_defect.setdefault(defect, [])
         left_to_choose = result["verdict"] == "not-quantized" and result["gate"] != "red"  # in float, and allowed to
-        if result["verdict"] not in GREEN and not left_to_choose:
+        of_page = "/" not in named[defect] or rows_naming(result["converter"], result["case"])  # else it has another cause
+        if result["verdict"] not in GREEN and not left_to_choose and of_page:
             converter = f"{result['converter']}@{version}"
             found.append((converter, result["case"], options.get(result["options"], result["options"])))
     return {defect: sorted(found, key=lambda form: variants.index(form[0])) for defect, found in by_defect.items()}
@@ -107,6 +137,7 @@ def kit(assay, forms, folder):
     argued = [form for form in forms if not is_limit(form[0].partition("@")[0], form[1])]
     if not argued:
         return {"why": LIMIT}
+    argued = [form for form in argued if is_argued(form[0], product(form[0]), form[1])] or argued
     whys = []
     for converter, case, options in first_forms(argued):
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,14 +148,18 @@ def kit(assay, forms, folder):
             variant = converter.partition("@")[0].partition(":")[2]
             return {"case": case, **said, "title": title, **({"variant": variant} if variant else {})}
         whys.append(re.sub(r"^.*?: ", "", done.stderr.strip().partition("\nassay:")[0], count=1))
-    return {"why": textwrap.shorten(whys[0], WHY_SHOWN, placeholder=" …")}
+    return {"why": textwrap.shorten(plain(whys[0]), WHY_SHOWN, placeholder=" …")}
 
 
 def rows(assay, converter, versions, folder, patterns):
     """What there is of one converter, row by row: one for each defect that some judged release has."""
     name, _, version = converter.partition("@")
     recorded = defects_judged(name)
-    rest = sorted(defect for defect, judged in recorded.items() if any(judged.values()))
+    named = defects(name)
+    stated = {defect_of(entry["case"], named) for suite, _ in suites_of(name) for entry in stated_failures(suite)
+              if entry["converter"].startswith(name)} if patterns else set()
+    rest = sorted(defect for defect in {*stated, *(defect for defect, judged in recorded.items() if any(judged.values()))} - {""}
+                  if not patterns or named.get(defect) in patterns)
     version = version or (versions[-1] if versions else "")
     if "needs" in adapter(name):
         yield from ({"defect": defect, "why": f"needs {adapter(name)['needs']}"} for defect in rest)
@@ -132,9 +167,8 @@ def rows(assay, converter, versions, folder, patterns):
     if version not in versions:
         yield from ({"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest)
         return
-    named = defects(name)
     patterns = patterns or [*named.values()]
-    limits = {defect for defect in rest if recorded[defect].get(version, recorded[defect].get("")) and named[defect] in patterns
+    limits = {defect for defect in rest if recorded.get(defect, {}).get(version, recorded.get(defect, {}).get("")) and named[defect] in patterns
               and is_limit_in_all_forms(name, named[defect])}  # red in this release, and argued: nothing to run
     found = verdicts(assay, name, version, [each for each in patterns if each not in {named[defect] for defect in limits}])
     for defect in sorted({*rest, *(defect for defect, red in found.items() if red)}):
@@ -143,8 +177,8 @@ def rows(assay, converter, versions, folder, patterns):
         elif found.get(defect):
             row = kit(assay, found[defect], folder / name / defect)
         elif defect in found:
-            wrong = [each for each, red in recorded[defect].items() if red and number(each) < number(version)]
-            right = [each for each, red in recorded[defect].items() if not red and wrong and number(each) > number(wrong[-1])]
+            wrong = [each for each, red in recorded.get(defect, {}).items() if red and number(each) < number(version)]
+            right = [each for each, red in recorded.get(defect, {}).items() if not red and wrong and number(each) > number(wrong[-1])]
             row = {"why": f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}" if wrong else
                    f"not wrong in {version}"}
         else:
@@ -164,7 +198,8 @@ def decibels(row):
     return "all, no numbers" if row["left_db"] is None else f"{row['lost_db']:.1f} dB, {row['left_db']:.1f} left"
 
 
-def product(name):
+def product(converter):
+    name = re.split("[:@]", converter)[0]
     template = HOME / "converters" / "adapters" / name / "kit.py.in"
     return re.search(r"^#: product (.*)$", template.read_text(encoding="utf-8"), re.MULTILINE)[1] if template.is_file() else name
 
@@ -173,6 +208,12 @@ def table(name, rows):
     lines = ["| severity | kit | SQNR lost | wrong since | defect |", "| --- | --- | --- | --- | --- |"]
     return lines + [f"| {row['severity']} | [{row['defect']}]({name}/{row['defect']}/ISSUE.md) | {decibels(row)} | {row['since']} | "
                     + row["title"].replace("|", "\\|") + " |" for row in rows] + [""]
+
+
+def large(rows):
+    """What models beyond 1 kB hold, in a sentence each."""
+    listed = [f"- {row['defect']}: {row['model_bytes']} bytes, {row['model_holds']}" for row in rows if "model_holds" in row]
+    return ["Models beyond 1 kB, and what they hold:", "", *listed, ""] if listed else []
 
 
 def index(by_converter):
@@ -186,12 +227,13 @@ def index(by_converter):
         kits, others = with_kit[name], [row for row in rows if "severity" not in row]
         versions = ", ".join(sorted({row["version"] for row in rows if row.get("version")}, key=number))
         lines += [f"## {name} {versions}".rstrip(), "", f"{len(kits)} of {len(rows)} defects have a kit.", ""]
-        argued = [is_argued(name, product(name), row["case"]) for row in kits]
+        argued = [is_argued(f"{name}:{row.get('variant', '')}", product(name), row["case"]) for row in kits]
         if any(argued):
             lines += table(name, [row for row, said in zip(kits, argued) if said])
         if not all(argued):
             lines += ["Red as well, and by nobody argued for this product; one of the above may be the cause:", ""]
             lines += table(name, [row for row, said in zip(kits, argued) if not said])
+        lines += large(kits)
         if others:
             lines += ["Without a kit:", "", *(f"- {row['defect']}: {row['why']}" for row in others), ""]
     return "\n".join(lines)

@@ -9,9 +9,10 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from bundles import EVALUATOR_SECONDS, read_tensors, time_limit
+from clauses import clauses
 from history import origins_of, page_row, spans
+from tracker import Values, headings, plain
 
-HERE = Path(__file__).resolve().parent
 HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float"}  # all else is wrong without a word
 ROWS_SHOWN = 12
 VALUES_SHOWN = 12  # of an initializer
@@ -21,11 +22,6 @@ EVALUATED_OPSET = 21  # ONNX's evaluator has QuantizeLinear of this one, not of 
 def severity(check, printed):
     """By the check that shows it; a tool of the product's that a signal ends is a crash, however its caller puts it."""
     return "crash" if re.search(r"ended with status -\d", printed) else HOW.get(check, "silent-wrong")
-
-
-def plain(text):
-    """Without folders of this machine."""
-    return re.sub(r"(?<![\w.:/])/(?:[\w.@+-]+/)+([\w.@+-]+)", r"…/\1", text)
 
 
 def shortened(text):
@@ -92,13 +88,6 @@ def whose(bundle, product):
     return f"The cause lies in {said[1]}." if said and product.lower() not in said[1].lower() else ""
 
 
-def clause(bundle):
-    """The pages of ONNX's text that the case names."""
-    pages = [origin["url"] for origin in bundle.case["file"].get("origin", [])
-             if re.match(r"https://(onnx\.ai|github\.com/onnx/onnx)/", origin["url"])]
-    return [*dict.fromkeys(pages)]
-
-
 def second_opinion(bundle):
     """What ONNX's own evaluator makes of the quantized model, on the data of test_data_set_0."""
     chosen = bundle.data_set()
@@ -148,26 +137,43 @@ def noise(figures):
             f"{best:.1f} dB.")
 
 
-def write(bundle, maker, history, folder, printed, figures):
-    """ISSUE.md, under the headings of the maker's tracker where an issue.md.in lies beside its adapter."""
+def passes_words(passes):
+    """A sentence on the passes of an optimizing session without which it is gone; `passes` is None where nobody looked."""
+    if passes is None:
+        return ""
+    if not passes:
+        return "It is there with all optimizations of the session off, too."
+    return (f"`python repro.py {' '.join(passes)}`, which turns {'that pass' if len(passes) == 1 else 'those passes'} of the session off, "
+            "exits with 0: with all others on the defect is gone.")
+
+
+def expected(printed):
+    """What repro.py printed as the right result."""
+    lines = [line.partition(": ")[2] for line in printed.splitlines() if line.startswith("expected: ")]
+    return plain("\n\n".join([*dict.fromkeys(lines), "`python repro.py` exits with 0."]))
+
+
+def write(bundle, maker, history, folder, printed, figures, passes=None):
+    """ISSUE.md, under the headings of the maker's tracker where it has any."""
     packages = sorted({line for lines in bundle.json["packages"].values() for line in lines})
     options = ", ".join(f"{key} {value}" for key, value in bundle.options.items() if not isinstance(value, dict))
     model = shortened((folder / "model.txt").read_text(encoding="utf-8").rstrip())
     about = bundle.case["file"]["title"]
-    said = [about[0].upper() + about[1:] + ".", whose(bundle, maker.product), cause(bundle), "\n".join(f"ONNX's text: {url}" for url in clause(bundle))]
+    said = [about[0].upper() + about[1:] + ".", whose(bundle, maker.product), cause(bundle), passes_words(passes), "\n".join(clauses(bundle))]
     steps = [f"`python repro.py` needs {maker.heads['package']}, onnx and numpy. It converts `model.onnx` with the data in "
              f"`calibration` ({options}), and exits with 1 where the defect is there. `test_data_set_0` is a node test of ONNX: "
              "its outputs are those of the float model.", f"```\n{model}\n```"]
     table, environment = scope(bundle, history), bundle.json["environment"]
+    devices = environment.get("accelerators", "")
     values = {
         "title": title(bundle, maker), "about": "\n\n".join(filter(None, said)), "steps": "\n\n".join(steps),
         "result": "\n\n".join(filter(None, [f"```\n{plain(printed).strip()}\n```", noise(figures), second_opinion(bundle)])),
-        "urgency": history.urgency(bundle.case["name"], bundle.json["options"]["label"], bundle.version),
+        "expected": expected(printed), "urgency": history.urgency(bundle.case["name"], bundle.json["options"]["label"], bundle.version),
         "scope": f"Where it shows:\n\n{table}" if table else "",
         "platform": f"{environment['system']}, {environment['cpu']}", "system": environment["system"],
-        "machine": platform.machine(), "version": bundle.version,
+        "machine": platform.machine(), "gpu": devices or "none", "gpu_memory": "see above" if devices else "none",
+        "gpus": str(devices.count(";") + 1 if devices else 0), "python": platform.python_version(), "version": bundle.version,
         "versions": f"{maker.product} {bundle.version}, onnx {onnx.__version__}, numpy {numpy.__version__}, Python "
                     f"{platform.python_version()}\n\n```\n" + "\n".join(packages or ["pip freeze: not recorded"]) + "\n```"}
-    own = HERE.parent / bundle.converter.partition(":")[0] / "issue.md.in"
-    text = Template((own if own.is_file() else HERE / "issue.md.in").read_text(encoding="utf-8")).substitute(values)
+    text = Template(headings(bundle.converter.partition(":")[0])[1]).substitute(Values(values, packages))
     Path(folder, "ISSUE.md").write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")

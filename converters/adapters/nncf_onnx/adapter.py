@@ -12,15 +12,20 @@ from assay_protocol import calibration_batches, serve  # first: NNCF prints
 import nncf
 import onnx
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
+from nncf.quantization.algorithms.min_max.onnx_backend import ONNXMinMaxAlgoBackend
 from nncf_parameters import ROUTES, keep_pattern_graphs, parameters
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
 from weights import NncfWeights
 
-# Operators whose inputs are quantized; those that only pass codes on count with the operators around them.
-OPERATORS = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS)
-             for name in metatype.get_all_aliases()}
-OPERATORS.add("Concat")
+
+
+def operators(model_type):
+    """Operators whose inputs are quantized; those that only pass codes on count with the operators around them."""
+    left_out = ONNXMinMaxAlgoBackend.get_ignored_metatypes(model_type, nncf.TargetDevice.ANY)
+    quantized = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS) if metatype not in left_out
+                 for name in metatype.get_all_aliases()}
+    return quantized | {"Concat"}
 
 
 def renaming(model):
@@ -38,10 +43,11 @@ def renaming(model):
 
 
 class NncfOnnx(QdqAdapter):
-    converter, operators, outputs_in_float = "nncf.quantize", OPERATORS, True
+    converter, outputs_in_float = "nncf.quantize", True
 
     def __init__(self, variant):
         self.variant, self.route = variant, ROUTES[variant]
+        self.operators = operators(self.route.model_type)
 
     def describe(self):
         takes = {"activation": ["int8"], "symmetric": True, "per_axis": True, "method": ["minmax"]}

@@ -20,6 +20,7 @@ from assay_protocol import calibration_batches, serve
 import olive
 from olive.data.registry import Registry
 from onnxruntime.quantization.registry import QLinearOpsRegistry
+from model_request import node_name
 from onnxruntime_quantizer import histogram_options, listed_operators, renaming
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
@@ -86,17 +87,8 @@ def kept_in_float(job, setting):
     if setting == "nodes_to_quantize":
         return {setting: [node.name for node in job.model.graph.node if node.name not in job.in_float]}
     if setting == "op_types_to_exclude":
-        return {setting: sorted({node.op_type for node in job.model.graph.node if node.name in job.in_float})}
+        return {setting: sorted({node.op_type for node in job.model.graph.node if node_name(node) in job.in_float})}
     return {setting: job.in_float}
-
-
-def without_given_names(model):
-    """`model` whose nodes have no name but their own: one that is its output's was given by the adapter."""
-    unnamed = onnx.ModelProto.FromString(model.SerializeToString())
-    for node in unnamed.graph.node:
-        if node.name in node.output:
-            node.name = ""
-    return unnamed
 
 
 def rounded_in_blocks(job, route):
@@ -164,9 +156,11 @@ class Olive(QdqAdapter):
     def renaming(self, model, artifact):
         return renaming(model, (), ("ConvBnFusion_W_",))
 
+    def called(self, model, in_float):
+        return {"op_types_to_exclude": [], "nodes_to_quantize": [node.name for node in model.graph.node]}.get(
+            self.route.in_float, in_float)
+
     def quantize(self, job):
-        if self.route.in_float == "op_types_to_exclude":  # it needs no names, so that the model has its own alone
-            onnx.save(without_given_names(job.model), job.file)
         logged, log = LoggedErrors(), logging.getLogger("olive")
         log.addHandler(logged)
         try:

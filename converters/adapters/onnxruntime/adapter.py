@@ -40,6 +40,7 @@ class Route:
     session: Session = Session()
     policy: str = "quant_pre_process"  # the variant in policies.json
     prepared: bool = True  # by quant_pre_process, the documented preparation
+    symbolic: bool = True  # its symbolic shape inference, which not every model passes
     quant_format: QuantFormat = QuantFormat.QDQ
     settings: dict = field(default_factory=dict)  # of quantize_static
     extra: dict = field(default_factory=dict)  # its extra_options
@@ -55,6 +56,7 @@ ROUTES = {
     "optimized": Route(session=Session(optimized=True)),
     "threads": Route(session=Session(threads=4)),
     "unprepared": Route(policy="no quant_pre_process", prepared=False),
+    "onnx_shapes": Route(symbolic=False),
     "qoperator": Route(policy="QOperator", quant_format=QuantFormat.QOperator, operators=frozenset(QLinearOpsRegistry),
                        takes={"activation": ["int8", "uint8"], "weight": ["int8", "uint8"]}),
     "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True},
@@ -102,7 +104,7 @@ class OnnxRuntime(QdqAdapter):
         prepared = job.file
         if route.prepared:  # shape inference and the basic optimizations, BatchNormalization folded
             prepared = job.file.with_name("prepared.onnx")
-            quant_pre_process(str(job.file), str(prepared))
+            quant_pre_process(str(job.file), str(prepared), skip_symbolic_shape=not route.symbolic)
         if route.for_qnn:
             return self._quantize_for_qnn(job, prepared)
         quantize_static(

@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import onnx
 import onnxsim
-from assay_protocol import Refused
+from assay_protocol import Refused, changed
 from qdq_adapter import QdqAdapter
 from stated_policy import stated_policy, variant_name
 
@@ -41,4 +41,5 @@ class OnnxSimWeights(QdqAdapter):
             node = next(node for node in job.model.graph.node if node.name == job.in_float[0])
             raise Refused("the weight-only quantizers can't leave a node out", node.name, node.op_type)
         # A node whose data have no known type is left in float, and nothing is inferred.
+        changed("ONNX's shape inference ran over the model: the quantizer reads types of tensors from it")
         onnx.save(self.quantizer(onnx.shape_inference.infer_shapes(job.model)), job.written)

@@ -17,7 +17,6 @@ if tuple(map(int, version("nncf").split(".")[:2])) < (2, 18):
 from assay_protocol import calibration_batches, serve  # first: NNCF prints
 import nncf
 import numpy
-import onnx
 import openvino
 from model_request import nodes_in_float, open_model
 from nncf_parameters import keep_pattern_graphs, parameters
@@ -68,12 +67,7 @@ class OpenVino:
     def convert(self, model, calibration, options, output):
         original = open_model(model, options, "nncf.quantize")
         in_float = nodes_in_float(original, options, OPERATORS, "nncf.quantize")
-        named = Path(output, "named.onnx")
-        onnx.save(original, named)
-        try:
-            network = self._executor.core.read_model(named)
-        finally:
-            named.unlink()
+        network = self._executor.core.read_model(model)
         ignored = [name for node in in_float for name in original_operations(network, node)]
         inputs = {tensor.name for tensor in original.graph.input}
         outputs = {tensor.name for tensor in original.graph.output}

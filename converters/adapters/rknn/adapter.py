@@ -13,7 +13,7 @@ from assay_protocol import calibration_batches, read_tensors, serve, write_tenso
 import numpy
 import onnx
 from captured import Failed, call
-from model_request import open_model, refuse_float
+from model_request import hand_over, open_model, refuse_float
 from qdq_report import PAIR
 from rknn.api import RKNN
 
@@ -86,7 +86,7 @@ class Rknn:
         refuse_float(original, options, "only its two steps of hybrid quantization keep a layer in float")
         artifact = Path(output, "artifact")
         artifact.mkdir()
-        onnx.save(original, artifact / "model.onnx")
+        hand_over(model, artifact / "model.onnx")
         shutil.copytree(calibration, artifact / "calibration")
         (artifact / "options.txt").write_text(
             f"{METHODS[options.get('method', 'minmax')]} {'channel' if options.get('per_axis', True) else 'layer'}")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: Polygraphy prints
+from assay_protocol import Refused, calibration_batches, changed, read_tensors, serve, write_tensors  # first: Polygraphy prints
 from cuda_device import context_stands, missing_gpu  # before Polygraphy
 import numpy
 import onnx
 import tensorrt
 from layer_precision import ask_for_precision, wanted_precisions
-from model_request import name_nodes
+from model_request import state_names
 from polygraphy.backend.trt import (
     Calibrator, CreateConfig, Profile, TrtRunner, engine_bytes_from_network, network_from_onnx_path)
 from polygraphy.backend.trt import util as trt_util
@@ -85,8 +85,10 @@ class TensorRt:
     def convert(self, model, calibration, options, output):
         self._demand_gpu()
         original = onnx.load(model)
-        name_nodes(original)
+        state_names(original, "TensorRT's layers are told by the names of nodes")
         names = SafeNames.of(original)
+        if names.table():
+            changed("names with characters that TensorRT's files can't hold are written otherwise: " + ", ".join(names.table()))
         options = {**options, "precision": {names.new(name): wish for name, wish in options.get("precision", {}).items()}}
         named = Path(output, "named.onnx")
         onnx.save(original, named)

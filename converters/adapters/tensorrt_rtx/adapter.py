@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 from assay_protocol import Refused, calibration_batches, serve
 from cuda_device import compute_capability, missing_gpu
 import tensorrt_rtx_bindings as tensorrt
-from model_request import declared_shape, graph_inputs, open_model, refuse_float
+from model_request import declared_shape, graph_inputs, hand_over, open_model, refuse_float
 from trt_report import blamed_node, joined
 from trt_request import OPERATORS, shape_range, shapes_seen
 
@@ -63,7 +63,11 @@ class TensorRtRtx:
         original = open_model(model, options, "TensorRT for RTX, which has no calibration,")
         refuse_float(original, options, "in strongly typed networks the model's own types decide")
         self._messages.errors.clear()
-        engine = self._build(original, calibration_batches(calibration))
+        given = Path(output, "given.onnx")
+        hand_over(model, given)
+        data = given.read_bytes()
+        given.unlink()
+        engine = self._build(original, data, calibration_batches(calibration))
         artifact = Path(output, "model.engine")
         artifact.write_bytes(engine)
         return {"artifact": artifact}
@@ -74,10 +78,10 @@ class TensorRtRtx:
             reason = "TensorRT for RTX has no runtime for compute capability 9.0"
         raise Refused(reason or "this adapter builds engines and doesn't execute them")
 
-    def _build(self, model, batches):
+    def _build(self, model, data, batches):
         network = self._builder.create_network()
         parser = tensorrt.OnnxParser(network, self._messages)
-        if not parser.parse(model.SerializeToString()):
+        if not parser.parse(data):
             self._fail(self._messages.errors, model)
         config = self._builder.create_builder_config()
         config.clear_flag(tensorrt.BuilderFlag.TF32)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors
+from assay_protocol import Refused, calibration_batches, changed, read_tensors, serve, write_tensors
 from captured import Failed, call
 from cuda_device import context_stands, missing_gpu
 import numpy
@@ -112,6 +112,7 @@ class TorchTensorRt:
             raise Refused(self._missing)
         original = onnx.load(model)
         name_nodes(original)
+        changed("the network is a TorchScript one that onnx2torch made of the model")
         refuse_float(original, options, "Torch-TensorRT enables precisions for a whole engine, not for a layer")
         batches = calibration_batches(calibration)
         twin = make_twin(original, batches, IMPORTER, traced)

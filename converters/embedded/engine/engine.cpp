@@ -56,18 +56,17 @@ void show(const Observer& observe, const std::string& name, const Buffer& value)
 
 }  // namespace
 
-Result<core::TensorMap> Program::run(const core::TensorMap& inputs, core::TensorMap* trace,
-                                     const Observer& observe) const {
-  std::vector<Buffer> values = state_->constants;  // shares their elements
-  for (const auto& input : state_->inputs) {
-    auto value = bind_input(input.info, inputs);
-    if (!value) return value.error();
-    if (observe) show(observe, input.info.name, *value);
-    values[static_cast<std::size_t>(input.slot)] = std::move(*value);
+Result<std::vector<Buffer>> run_steps(const ProgramState& program, std::vector<Buffer> inputs, core::TensorMap* trace,
+                                      const Observer& observe) {
+  std::vector<Buffer> values = program.constants;  // shares their elements
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto slot = static_cast<std::size_t>(program.inputs[i].slot);
+    if (observe) show(observe, program.names[slot], inputs[i]);
+    values[slot] = std::move(inputs[i]);
   }
   std::vector<const Buffer*> read;
   std::vector<Buffer> written;
-  for (const Step& step : state_->steps) {
+  for (const Step& step : program.steps) {
     read.clear();
     for (const int slot : step.inputs) read.push_back(slot < 0 ? nullptr : &values[static_cast<std::size_t>(slot)]);
     written.assign(step.outputs.size(), {});
@@ -77,22 +76,39 @@ Result<core::TensorMap> Program::run(const core::TensorMap& inputs, core::Tensor
       if (step.outputs[i] < 0) continue;
       const auto slot = static_cast<std::size_t>(step.outputs[i]);
       values[slot] = std::move(written[i]);
-      if (observe) show(observe, state_->names[slot], values[slot]);
+      if (observe) show(observe, program.names[slot], values[slot]);
     }
     if (trace != nullptr) {
       for (const int slot : step.traced) {
-        (*trace)[state_->names[static_cast<std::size_t>(slot)]] = values[static_cast<std::size_t>(slot)].to_tensor();
+        (*trace)[program.names[static_cast<std::size_t>(slot)]] = values[static_cast<std::size_t>(slot)].to_tensor();
       }
     }
     for (const int slot : step.released) values[static_cast<std::size_t>(slot)] = Buffer();
   }
-  core::TensorMap outputs;
-  for (const int slot : state_->outputs) {
+  std::vector<Buffer> outputs;
+  for (const int slot : program.outputs) {
     const auto index = static_cast<std::size_t>(slot);
     if (values[index].type() == DType::undefined) {
-      return invalid_model(fmt::format("output \"{}\" is not computed by any node", state_->names[index]));
+      return invalid_model(fmt::format("output \"{}\" is not computed by any node", program.names[index]));
     }
-    outputs[state_->names[index]] = values[index].to_tensor();
+    outputs.push_back(values[index]);
+  }
+  return outputs;
+}
+
+Result<core::TensorMap> Program::run(const core::TensorMap& inputs, core::TensorMap* trace,
+                                     const Observer& observe) const {
+  std::vector<Buffer> bound;
+  for (const auto& input : state_->inputs) {
+    auto value = bind_input(input.info, inputs);
+    if (!value) return value.error();
+    bound.push_back(std::move(*value));
+  }
+  const auto values = run_steps(*state_, std::move(bound), trace, observe);
+  if (!values) return values.error();
+  core::TensorMap outputs;
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    outputs[state_->names[static_cast<std::size_t>(state_->outputs[i])]] = (*values)[i].to_tensor();
   }
   return outputs;
 }

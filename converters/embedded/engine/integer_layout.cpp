@@ -181,9 +181,9 @@ Result<Kernel> make_limit(const IntegerBinding& binding) {
 }  // namespace
 
 void add_integer_layout_makers(IntegerMakerTable& table) {
-  for (const auto* name :
-       {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split", "Gather", "Identity", "Dropout",
-        "Expand", "Tile", "DepthToSpace", "SpaceToDepth", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"}) {
+  for (const auto* name : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split", "Gather",
+                           "GatherElements", "Identity", "Dropout", "Expand", "Tile", "DepthToSpace", "SpaceToDepth",
+                           "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"}) {
     table[name] = &make_move;
   }
   table["Concat"] = &make_concat;

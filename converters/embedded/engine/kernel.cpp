@@ -11,16 +11,20 @@ const MakerTable& float_makers() {
   static const MakerTable table = [] {
     MakerTable all;
     add_activation_makers(all);
+    add_branch_makers(all);
     add_convolution_makers(all);
     add_elementwise_makers(all);
+    add_fourier_makers(all);
     add_layout_makers(all);
     add_matmul_makers(all);
     add_normalization_makers(all);
     add_pad_makers(all);
     add_pooling_makers(all);
     add_quantize_makers(all);
+    add_recurrent_makers(all);
     add_reduce_makers(all);
     add_resize_makers(all);
+    add_scatter_makers(all);
     add_shape_makers(all);
     return all;
   }();

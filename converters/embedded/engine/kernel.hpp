@@ -21,8 +21,9 @@ using model::Node;
 
 /// What a kernel works on during one run.
 struct Call {
-  std::span<const Buffer* const> inputs;  ///< null where an optional input is left out
-  std::span<Buffer> outputs;              ///< the kernel makes each of them
+  /// The node's inputs, null where an optional one is left out; then what its subgraphs read from outside (names_read).
+  std::span<const Buffer* const> inputs;
+  std::span<Buffer> outputs;  ///< the kernel makes each of them
 
   [[nodiscard]] bool has(std::size_t index) const { return index < inputs.size() && inputs[index] != nullptr; }
   [[nodiscard]] const Buffer& input(std::size_t index) const { return *inputs[index]; }
@@ -35,7 +36,7 @@ using Kernel = std::function<Status(const Call&)>;
 struct Binding {
   const Node& node;
   std::int64_t opset = 13;
-  std::span<const Buffer* const> constants;  ///< by input: its value where it is constant, else null
+  std::span<const Buffer* const> constants;  ///< as Call::inputs: the value where it is constant, else null
 
   [[nodiscard]] const Buffer* constant(std::size_t index) const {
     return index < constants.size() ? constants[index] : nullptr;
@@ -50,16 +51,20 @@ using MakerTable = std::map<std::string_view, Maker>;
 
 // Each file of kernels adds its own operators.
 void add_activation_makers(MakerTable& table);
+void add_branch_makers(MakerTable& table);
 void add_convolution_makers(MakerTable& table);
 void add_elementwise_makers(MakerTable& table);
+void add_fourier_makers(MakerTable& table);
 void add_layout_makers(MakerTable& table);
 void add_matmul_makers(MakerTable& table);
 void add_normalization_makers(MakerTable& table);
 void add_pad_makers(MakerTable& table);
 void add_pooling_makers(MakerTable& table);
 void add_quantize_makers(MakerTable& table);
+void add_recurrent_makers(MakerTable& table);
 void add_reduce_makers(MakerTable& table);
 void add_resize_makers(MakerTable& table);
+void add_scatter_makers(MakerTable& table);
 void add_shape_makers(MakerTable& table);
 
 /// QuantizeLinear and DequantizeLinear after `policy`; the float table's follow ONNX's text.

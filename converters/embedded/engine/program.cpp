@@ -24,8 +24,8 @@ Result<Kernel> make_float_kernel(const Node& node, std::int64_t opset, std::span
 
 class Builder {
  public:
-  Builder(const model::Model& model, const ArithmeticPolicy* policy)
-      : graph_(model.graph), opset_(model.opset()), policy_(policy) {
+  Builder(const model::Graph& graph, std::int64_t opset, const ArithmeticPolicy* policy, Constants known = {})
+      : graph_(graph), opset_(opset), policy_(policy), constants_(std::move(known)) {
     for (const Node& node : graph_.nodes) {
       if (keeps_codes(node) && !node.outputs.empty()) dequantizers_[node.outputs[0]] = &node;
     }
@@ -84,7 +84,7 @@ class Builder {
   /// Runs `node`, whose inputs are all constant, and remembers what it gives.
   Status fold_node(const Node& node) {
     std::vector<const Buffer*> inputs;
-    for (const std::string& name : node.inputs) {
+    for (const std::string& name : names_read(node)) {
       auto value = name.empty() ? Result<const Buffer*>(nullptr) : constant(name);
       if (!value) return value.error();
       inputs.push_back(*value);
@@ -103,7 +103,7 @@ class Builder {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       bool all_constant = true;
-      for (const std::string& name : node.inputs) {
+      for (const std::string& name : names_read(node)) {
         if (name.empty()) continue;
         const auto value = constant(name);
         if (!value) return at_node(value.error(), node);
@@ -120,7 +120,7 @@ class Builder {
   std::vector<std::string> inputs_of(std::size_t i) const {
     const auto integer = integer_.find(i);
     if (integer != integer_.end()) return integer->second.inputs;
-    std::vector<std::string> inputs = graph_.nodes[i].inputs;
+    std::vector<std::string> inputs = names_read(graph_.nodes[i]);
     if (!reads_shape_only(graph_.nodes[i])) return inputs;
     for (std::string& input : inputs) {
       const auto codes = shapes_.find(input);
@@ -242,19 +242,34 @@ class Builder {
 
 }  // namespace
 
+std::vector<std::string> names_read(const Node& node) {
+  std::vector<std::string> names = node.inputs;
+  for (std::string& name : model::captured_names(node)) names.push_back(std::move(name));
+  return names;
+}
+
+Result<std::shared_ptr<const ProgramState>> compile_subgraph(const model::Graph& graph, std::int64_t opset,
+                                                             const std::vector<std::string>& outer, Constants known) {
+  model::Graph own = graph;
+  for (const std::string& name : outer) own.inputs.push_back({name, DType::undefined, std::nullopt});
+  auto state = Builder(own, opset, nullptr, std::move(known)).build();
+  if (!state) return state.error();
+  return std::make_shared<const ProgramState>(std::move(*state));
+}
+
 Program::Program(std::unique_ptr<const ProgramState> state) : state_(std::move(state)) {}
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
 Result<Program> Program::compile_float(const model::Model& model) {
-  auto state = Builder(model, nullptr).build();
+  auto state = Builder(model.graph, model.opset(), nullptr).build();
   if (!state) return state.error();
   return Program(std::make_unique<const ProgramState>(std::move(*state)));
 }
 
 Result<Program> Program::compile(const model::Model& artifact, const ArithmeticPolicy& policy) {
-  auto state = Builder(artifact, &policy).build();
+  auto state = Builder(artifact.graph, artifact.opset(), &policy).build();
   if (!state) return state.error();
   return Program(std::make_unique<const ProgramState>(std::move(*state)));
 }

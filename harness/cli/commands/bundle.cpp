@@ -8,6 +8,7 @@
 #include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/script.hpp"
 #include "harness/cli/selection.hpp"
@@ -31,6 +32,7 @@ struct BundleArguments {
   std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
+  JudgeLimitOptions judging;
   bool json = false;
 };
 
@@ -207,8 +209,12 @@ void register_bundle(Command app, Action& action) {
   command.add_option("--options", arguments->options,
                      "Option set by its label, or JSON (a case, left out: the first red one, else the first)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  add_judge_limits(command, arguments->judging);
   command.add_flag("--json", arguments->json, "Print the verdict as one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return bundle_command(*arguments); }); });
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return bundle_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

@@ -151,7 +151,7 @@ core::Status write_page(const CheckArguments& arguments, const run::RunConfig& c
     return store.error();
   }
   const core::Result<std::string> page =
-      report::html_report(*store, {{}, arguments.database, run, corpus::command_word()});
+      report::html_report(*store, {{}, arguments.database, run, 0, corpus::command_word()});
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 

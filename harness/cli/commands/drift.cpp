@@ -25,22 +25,13 @@ struct DriftArguments {
   bool json = false;
 };
 
-/// The verdicts of every version before `to`, and after `from` where it is one; oldest first.
-core::Result<std::vector<std::vector<results::ResultRow>>> between(results::Store& store,
-                                                                   const DriftArguments& arguments,
-                                                                   const std::string& to,
-                                                                   const std::vector<std::string>& known) {
-  std::vector<std::vector<results::ResultRow>> versions;
+/// Every version before `to`, and after `from` where it is one; oldest first.
+std::vector<std::string> between(const DriftArguments& arguments, const std::string& to,
+                                 const std::vector<std::string>& known) {
+  std::vector<std::string> versions;
   for (const std::string& version : known) {
     const bool after = arguments.from.empty() || core::version_less(arguments.from, version);
-    if (!after || !core::version_less(version, to)) {
-      continue;
-    }
-    auto rows = store.newest_results(arguments.converter, version);
-    if (!rows) {
-      return rows.error();
-    }
-    versions.push_back(*std::move(rows));
+    if (after && core::version_less(version, to)) versions.push_back(version);
   }
   return versions;
 }
@@ -72,12 +63,11 @@ core::Result<int> compare_versions(const DriftArguments& arguments) {
   const core::Result<std::vector<results::AnchorRow>> anchors =
       baseline(*store, arguments.database, arguments.converter, arguments.from);
   const core::Result<std::vector<results::ResultRow>> verdicts = store->newest_results(arguments.converter, to);
-  const auto versions = between(*store, arguments, to, *known);
-  if (!anchors || !verdicts || !versions) {
-    return !anchors ? anchors.error() : !verdicts ? verdicts.error() : versions.error();
-  }
+  if (!anchors || !verdicts) return !anchors ? anchors.error() : verdicts.error();
   results::DriftReport report = results::compare_to_anchors(*anchors, *verdicts);
-  results::trace_back(report, *versions);
+  if (const auto traced = results::trace_back(report, *store, between(arguments, to, *known)); !traced) {
+    return traced.error();
+  }
   const std::string from = arguments.from.empty() ? "accepted anchors" : arguments.from;
   if (arguments.json) {
     nlohmann::ordered_json json{{"converter", arguments.converter}, {"from", from}, {"to", to}};

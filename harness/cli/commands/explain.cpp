@@ -9,6 +9,7 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
@@ -30,6 +31,7 @@ struct ExplainArguments {
   ConverterOptions converters;
   ArtifactOptions artifact;
   double timeout_s = 60;
+  JudgeLimitOptions judging;
   bool metamorphic = false, json = false;
 };
 
@@ -90,6 +92,8 @@ core::Result<ConverterOptions> made_by(const results::Store::HistoryRow& row) {
   }
   ConverterOptions converters;
   converters.no_sandbox = words.no_sandbox;
+  converters.reads = words.reads;
+  converters.writes = words.writes;
   if (!makers.converter.empty()) converters.names = {makers.converter};
   converters.commands = words.programs;
   if (row.result.key.converter == "embedded") {
@@ -132,6 +136,10 @@ core::Result<run::ExplainedVerdict> explain_case(ExplainArguments arguments, Sel
       core::Result<ConverterOptions> converters = made_by(recorded->last);
       if (!converters) return converters.error().within(name);
       converters->no_sandbox = converters->no_sandbox || arguments.converters.no_sandbox;
+      converters->reads.insert(converters->reads.end(), arguments.converters.reads.begin(),
+                               arguments.converters.reads.end());
+      converters->writes.insert(converters->writes.end(), arguments.converters.writes.begin(),
+                                arguments.converters.writes.end());
       arguments.converters = *std::move(converters);
       if (arguments.options.empty()) {
         const std::string& stated = report::run_words(recorded->last.run.command).options;
@@ -222,9 +230,13 @@ void register_explain(Command app, Action& action) {
   command.add_option("--calibration", arguments->calibration, "For a model: folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "For a model: data to execute, in the same forms");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  add_judge_limits(command, arguments->judging);
   command.add_flag("--metamorphic", arguments->metamorphic, "Ask for every metamorphic relation (L3)");
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return explain_command(*arguments); }); });
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return explain_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

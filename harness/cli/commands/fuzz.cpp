@@ -10,6 +10,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
+#include "harness/cli/stop_signal.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -166,6 +167,7 @@ int fuzz_command(FuzzArguments& arguments) {
   if (specs->size() != 1) {
     return report_error(core::usage_error("fuzz asks one converter, in one version"));
   }
+  arguments.hunt.stops = stop_on_signal();
   const core::Result<fuzz::Hunted> hunted = fuzz::hunt(specs->front(), arguments.hunt, progress());
   if (!hunted) return report_error(hunted.error());
   const core::Result<std::vector<Saved>> finds = save(arguments, *hunted);
@@ -213,7 +215,8 @@ void register_fuzz(Command app, Action& action) {
       .check(Check::non_negative);
   command.add_option("--output", arguments->output, "Folder for what is found, a folder for each signature");
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return fuzz_command(*arguments); }); });
+  command.callback(
+      [arguments, &action] { action = guarded_asking_first([arguments] { return fuzz_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

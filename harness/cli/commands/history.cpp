@@ -40,13 +40,9 @@ std::map<std::string, std::set<std::string>> programs_of(const std::vector<resul
 
 /// The recorded names nearest to a pattern that matches none.
 std::string near_it(results::Store& store, const std::string& pattern) {
-  const core::Result<std::vector<results::Store::HistoryRow>> all = store.history("*");
-  std::set<std::string> names;
-  if (all) {
-    for (const results::Store::HistoryRow& row : *all) names.insert(row.result.key.case_name);
-  }
-  if (names.empty()) return "; nothing is recorded yet";
-  return "; near it: " + core::join(core::nearest(pattern, std::vector<std::string>(names.begin(), names.end())), ", ");
+  const core::Result<std::vector<std::string>> names = store.case_names();
+  if (!names || names->empty()) return "; nothing is recorded yet";
+  return "; near it: " + core::join(core::nearest(pattern, *names), ", ");
 }
 
 int history_command(const HistoryArguments& arguments) {

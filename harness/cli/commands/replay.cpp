@@ -7,6 +7,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/report/verdict.hpp"
 
@@ -18,6 +19,7 @@ struct ReplayArguments {
   ConverterOptions converters;
   bool convert = false;
   double timeout_s = 600;
+  JudgeLimitOptions judging;
   bool json = false;
 };
 
@@ -100,8 +102,12 @@ void register_replay(Command app, Action& action) {
                    "Convert and execute again, by the bundle's converter or the one named here");
   add_converter_options(command, arguments->converters);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  add_judge_limits(command, arguments->judging);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return replay_command(*arguments); }); });
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return replay_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

@@ -23,6 +23,7 @@ struct ReportArguments {
   bool found = false;
   std::string markdown, html;
   std::string junit, sarif, against, run;
+  int versions = 0;
   std::string database = ".assay/history.db";
 };
 
@@ -30,7 +31,7 @@ core::Result<std::string> page_of(results::Store& store, const std::vector<std::
   if (converters.size() != 1) {
     return core::Error{core::ErrorKind::usage, "a page is of one converter: --converter NAME", {}, {}, {}};
   }
-  const core::Result<report::ByVersion> verdicts = report::verdicts_of(store, converters.front());
+  const core::Result<results::Store::NewestVerdicts> verdicts = report::verdicts_of(store, converters.front());
   if (!verdicts) {
     return verdicts.error();
   }
@@ -57,11 +58,18 @@ core::Result<std::string> origins_of(results::Store& store, const ReportArgument
   }
   report::ByConverter verdicts;
   for (const std::string& converter : arguments.converters) {
-    core::Result<report::ByVersion> by_version = report::verdicts_of(store, converter);
-    if (!by_version) {
-      return by_version.error();
+    const core::Result<std::vector<std::string>> versions = store.versions(converter);
+    if (!versions) {
+      return versions.error();
     }
-    verdicts[converter + " " + by_version->back().first] = std::move(by_version->back().second);
+    if (versions->empty()) {
+      return core::usage_error(fmt::format("the database holds no verdict of \"{}\"", converter));
+    }
+    core::Result<std::vector<results::ResultRow>> newest = store.newest_results(converter, versions->back());
+    if (!newest) {
+      return newest.error();
+    }
+    verdicts[converter + " " + versions->back()] = *std::move(newest);
   }
   return report::origin_table(*cases, verdicts);
 }
@@ -100,8 +108,11 @@ core::Status write_html(const ReportArguments& arguments) {
   if (!store) {
     return store.error();
   }
-  const core::Result<std::string> page =
-      report::html_report(*store, {arguments.converters, arguments.database, {}, corpus::command_word()});
+  const core::Result<std::string> page = report::html_report(*store, {arguments.converters,
+                                                                      arguments.database,
+                                                                      {},
+                                                                      static_cast<std::size_t>(arguments.versions),
+                                                                      corpus::command_word()});
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
@@ -183,6 +194,11 @@ void register_report(Command app, Action& action) {
                   "Instead: write all that the database holds into this file, a page for a browser that needs "
                   "nothing else; --converter limits it")
       .excludes({"--suite", "--found"});
+  command
+      .add_option("--versions", arguments->versions,
+                  "Of --html: only the newest verdicts of the newest N versions of each converter; of the others their "
+                  "counts (left out: everything up to 150,000 verdicts, the newest 2 versions of a larger database)")
+      .check_range(1, 1e6);
   command.add_option("--junit", arguments->junit, "Write one run as JUnit XML into this file");
   command.add_option("--sarif", arguments->sarif, "Write what is not green in one run as SARIF 2.1.0 into this file");
   command.add_option(

@@ -73,8 +73,9 @@ std::string repeat_command(const RunArguments& arguments, const run::RunReport& 
   return report::repeat_command(
       row, {with_folders_marked(arguments.words), commands_of(arguments, report, row.key), arguments.executors,
             arguments.converters.faults, arguments.converters.variant, arguments.metamorphic, arguments.require_judged,
-            arguments.converters.no_sandbox, limit_words(arguments), arguments.options, arguments.artifact.file,
-            arguments.artifact.made_by, elsewhere ? arguments.database : ""});
+            arguments.converters.no_sandbox, arguments.converters.reads, arguments.converters.writes,
+            limit_words(arguments), arguments.options, arguments.artifact.file, arguments.artifact.made_by,
+            elsewhere ? arguments.database : "", report::own_labels_of(arguments.words)});
 }
 
 /// The embedded converter's faults and variant, in words.

@@ -1,17 +1,16 @@
 // Results between machines: export-results and import-results.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <string>
+#include <vector>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
-#include "harness/cli/terminal.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
@@ -38,30 +37,31 @@ int export_command(const TransferArguments& arguments) {
   return kExitOk;
 }
 
-std::string converters_of(const results::Store::RecordedRun& run) {
-  std::map<std::string, std::set<std::string, core::VersionLess>> versions;
-  std::map<std::string, std::size_t> counts;
-  for (const results::ResultRow& row : run.results) {
-    versions[row.key.converter].insert(row.key.version);
-    ++counts[row.key.converter];
-  }
+std::string converters_of(const results::HeldRun& run) {
   std::vector<std::string> words;
-  for (const auto& [name, all] : versions) {
-    const std::string which = all.size() == 1 ? "@" + *all.begin()
-                                              : fmt::format(" {} to {} ({})", *all.begin(), *all.rbegin(),
-                                                            core::counted(all.size(), "version"));
-    words.push_back(fmt::format("{} of {}{}", core::counted(counts[name], "verdict"), name, which));
+  for (const auto& [name, versions] : run.converters) {
+    std::vector<std::string> sorted;
+    std::size_t count = 0;
+    for (const auto& [version, verdicts] : versions) {
+      sorted.push_back(version);
+      count += verdicts;
+    }
+    std::ranges::sort(sorted, core::version_less);
+    const std::string which = sorted.size() == 1 ? "@" + sorted.front()
+                                                 : fmt::format(" {} to {} ({})", sorted.front(), sorted.back(),
+                                                               core::counted(sorted.size(), "version"));
+    words.push_back(fmt::format("{} of {}{}", core::counted(count, "verdict"), name, which));
   }
   return core::join(words, ", ");
 }
 
-nlohmann::ordered_json run_json(const results::Store::RecordedRun& run) {
+nlohmann::ordered_json run_json(const results::HeldRun& run) {
   const results::Machine& machine = run.run.machine;
   return {{"run", run.run.id},
           {"suite", run.run.suite},
           {"started_at", run.run.started_at},
           {"finished_at", run.run.finished_at},
-          {"verdicts", run.results.size()},
+          {"verdicts", run.verdicts},
           {"planned", run.run.planned},
           {"machine",
            {{"cpu", machine.cpu},
@@ -71,59 +71,27 @@ nlohmann::ordered_json run_json(const results::Store::RecordedRun& run) {
             {"accelerators", machine.accelerators}}}};
 }
 
-/// Says how far an import is: a line that is drawn again on a terminal; elsewhere, where nobody should wonder whether
-/// it goes on, one line every ten seconds.
-class ImportProgress {
- public:
-  explicit ImportProgress(std::string what) : what_(std::move(what)) {}
-  ~ImportProgress() { line_.clear(); }
-  ImportProgress(const ImportProgress&) = delete;
-  ImportProgress& operator=(const ImportProgress&) = delete;
-  ImportProgress(ImportProgress&&) = delete;
-  ImportProgress& operator=(ImportProgress&&) = delete;
-
-  void step(std::size_t done, std::size_t all) {
-    line_.step(done, all, what_);
-    const Clock::time_point now = Clock::now();
-    if (terminal_.live || now - said_ < std::chrono::seconds(10)) return;
-    said_ = now;
-    print(stderr, "assay: {}: {} of {}\n", what_, done, core::counted(all, "verdict"));
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::string what_;
-  Terminal terminal_ = Terminal::of(stderr);
-  Progress line_{terminal_};
-  Clock::time_point said_ = Clock::now();
-};
-
 /// Whether reading and adding take so long that each wants a line of its own.
 bool takes_long(const std::string& file) {
-  constexpr std::uintmax_t kMebibyte = std::uintmax_t{1} << 20U;
+  constexpr std::uintmax_t kBytes = std::uintmax_t{8} << 20U;
   std::error_code code;
   const std::uintmax_t size = std::filesystem::file_size(file, code);
-  return !code && size > kMebibyte;
-}
-
-core::Result<std::vector<results::Store::RecordedRun>> read_runs(const std::string& file) {
-  if (takes_long(file)) print(stderr, "assay: reading {}\n", file);
-  ImportProgress progress("reading " + file);
-  return results::read_results_file(file, [&](std::size_t done, std::size_t all) { progress.step(done, all); });
+  return !code && size > kBytes;
 }
 
 int import_command(const TransferArguments& arguments) {
-  const auto runs = read_runs(arguments.file);
-  if (!runs) return report_error(runs.error());
+  if (takes_long(arguments.file)) print(stderr, "assay: reading {}\n", arguments.file);
+  const auto copy = results::read_results_file(arguments.file);
+  if (!copy) return report_error(copy.error());
   core::Result<results::Store> store = results::Store::open(arguments.database);
   if (!store) return report_error(store.error());
   if (takes_long(arguments.file)) print(stderr, "assay: adding to {}\n", arguments.database);
-  const auto merged = store->merge(*runs);
+  const auto merged = store->merge_database(copy->database());
   if (!merged) return report_error(merged.error().within(arguments.file));
   std::size_t verdicts = 0;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const results::Store::RecordedRun& run : *runs) {
-    verdicts += run.results.size();
+  for (const results::HeldRun& run : copy->runs()) {
+    verdicts += run.verdicts;
     list.push_back(run_json(run));
   }
   if (arguments.json) {
@@ -133,16 +101,16 @@ int import_command(const TransferArguments& arguments) {
               .dump());
     return kExitOk;
   }
-  for (const results::Store::RecordedRun& run : *runs) {
+  for (const results::HeldRun& run : copy->runs()) {
     const results::RunInfo& info = run.run;
     print("run {} of {} ({}): {}\n  on {}{}{}\n", info.id, info.suite,
           info.finished_at.empty()
-              ? fmt::format("not complete, {} of {}", run.results.size(), core::counted(info.planned, "verdict"))
+              ? fmt::format("not complete, {} of {}", run.verdicts, core::counted(info.planned, "verdict"))
               : info.started_at,
           converters_of(run), info.machine.cpu, info.machine.accelerators.empty() ? "" : "; ",
           info.machine.accelerators);
   }
-  print("{}, {} new; {}, {} new in {}\n", core::counted(runs->size(), "run"), merged->runs,
+  print("{}, {} new; {}, {} new in {}\n", core::counted(copy->runs().size(), "run"), merged->runs,
         core::counted(verdicts, "verdict"), merged->results, arguments.database);
   return kExitOk;
 }

@@ -371,6 +371,27 @@ Alignment::Alignment(const model::Model& model, const ArtifactView* view)
       constants(constants_of(model.graph)),
       given(kept_params(model)) {}
 
+std::vector<Alignment::Folded> Alignment::folded_further(const Operation& operation) const {
+  const bool folds = operation.maybe_folded || operation.last != operation.original;
+  std::vector<Folded> all;
+  Constants known = constants;
+  Operation longer = operation;
+  while (const auto reader = sole_reader(wiring, longer.node)) {
+    const Node& next = original->graph.nodes[*reader];
+    if (const auto sum = with_addend(longer.node, next, known)) {
+      longer.node = *sum;
+      all.push_back({known.at(sum->inputs[1]), known.at(sum->inputs[kBias]), {}});
+      continue;
+    }
+    const bool normalizes = folds && traits_of(next).normalization == Normalization::given_moments;
+    const auto folded = normalizes ? fold(longer.node, affine_behind(longer.node, next, known), known) : std::nullopt;
+    if (!folded) break;
+    all.push_back(*folded);
+    take(longer, next, *reader, *folded, known);
+  }
+  return all;
+}
+
 Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds,
                         bool all_folded) {
   Alignment alignment(original, artifact);
@@ -391,7 +412,9 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
     }
     if (artifact != nullptr) {
       while (const auto taken = take_reader(operation, graph, wiring, alignment)) gone.insert(*taken);
-    } else {
+    }
+    // A policy that folds speaks of the BatchNormalization behind a layer; nobody knows of one behind that.
+    for (bool further = artifact == nullptr; std::exchange(further, false);) {
       Node sum = operation.node;  // with the constants that are added to it
       std::optional<std::size_t> behind = sole_reader(wiring, sum);
       bool direct = true;
@@ -407,10 +430,12 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
       auto folded = !normalized || known == false
                         ? std::nullopt
                         : fold(sum, affine_behind(sum, graph.nodes[*behind], alignment.constants), alignment.constants);
-      const bool stated = known && direct && traits_of(node).product == Product::convolution;
+      const bool first = operation.last == operation.original;
+      const bool stated = known && direct && first && traits_of(node).product == Product::convolution;
       if (folded && direct && (stated || all_folded)) {
         take(operation, graph.nodes[*behind], *behind, *std::move(folded), alignment.constants);
         gone.insert(*behind);
+        further = true;
       } else if (folded) {
         operation.maybe_folded = std::move(folded);
         open[*behind] = alignment.operations.size();

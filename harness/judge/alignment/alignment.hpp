@@ -92,6 +92,9 @@ class Alignment {
   [[nodiscard]] bool is_gone(std::size_t index) const { return artifact != nullptr && made(index) == nullptr; }
   /// Whether the artifact's node for node `index` of the original multiplies with a weight in codes.
   [[nodiscard]] bool has_weight_in_codes(std::size_t index) const;
+  /// The constants of `operation`, one after another, with more and more of what may have become part of it: constants
+  /// that are added to what it makes and, where one BatchNormalization was or may have been folded, further ones.
+  [[nodiscard]] std::vector<Folded> folded_further(const Operation& operation) const;
   /// The input of node `index` of the original that is a product's bias by itself: an Add of a constant to what a
   /// product with a weight in codes makes. Nothing where it is something else.
   [[nodiscard]] std::optional<std::size_t> bias_behind_product(std::size_t index) const;

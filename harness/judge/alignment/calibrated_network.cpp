@@ -119,6 +119,8 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
     other = is_weight(node, index) ? on_codes(operand) : on_own_codes(operand, value, policy);
   }
   if (other == nullptr || other->shape() != value->shape()) return value;
+  if (other->type() != value->type())
+    other = std::make_shared<const Tensor>(value->type(), other->shape(), other->to_reals());
   return index == 1 ? times_alpha(other, alpha_of(plain)) : other;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/judge/alignment/alignment.hpp"
+#include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -40,39 +41,56 @@ bool has_own_factor(const Graph& artifact, const Graph& original) {
   });
 }
 
-/// The axis of its constant weight that `product` sums over, which has to be the one that `values` lie along.
-std::optional<std::size_t> summed_axis(const Graph& graph, const Node& product, const Tensor& values) {
-  const Tensor* weight = graph.initializer(product.input(1));
+/// A product that reads what is multiplied.
+struct Reader {
+  std::size_t node = 0;
+  std::size_t data = 0;  ///< input that is multiplied
+  std::size_t weight() const { return 1 - data; }
+};
+
+/// The input by which `node` reads `tensor`, where it is one of its two operands and no other.
+std::optional<std::size_t> operand(const Node& node, std::string_view tensor) {
+  const auto found = std::ranges::find(node.inputs, tensor);
+  const auto at = static_cast<std::size_t>(found - node.inputs.begin());
+  const bool once = at < 2 && std::ranges::count(node.inputs, tensor) == 1;
+  return once ? std::optional(at) : std::nullopt;
+}
+
+/// The axis of its constant weight that a product sums over, which has to be the one that `values` lie along.
+std::optional<std::size_t> summed_axis(const Graph& graph, const Reader& reader, const Tensor& values) {
+  const Node& product = graph.nodes[reader.node];
+  const Tensor* weight = graph.initializer(product.input(reader.weight()));
   const Product kind = traits_of(product).product;
-  const bool convolves = kind == Product::convolution && product.int_or("group", 1) == 1;
-  if (weight == nullptr || !weight->is_real() || weight->rank() < 2 || reads_transposed(product, 0) ||
-      (!is_matrix_product(kind) && !convolves)) {
+  const bool convolves = kind == Product::convolution && product.int_or("group", 1) == 1 && reader.data == 0;
+  if (weight == nullptr || !weight->is_real() || weight->rank() < 2 || (!is_matrix_product(kind) && !convolves)) {
     return std::nullopt;
   }
   const auto rank = static_cast<std::size_t>(weight->rank());
-  const std::size_t axis = convolves || reads_transposed(product, 1) ? 1 : rank - 2;
+  // Of the left operand of a matrix product its columns are summed over, of the right one its rows.
+  const auto from_end = [&](std::size_t input) -> std::size_t {
+    return (input == 0) != reads_transposed(product, input) ? 1 : 2;
+  };
+  const std::size_t axis = convolves ? 1 : rank - from_end(reader.weight());
   if (values.size() == 1) return axis;
   const core::Shape& shape = values.shape();
-  // Of what is read the channels lie last, and behind the batch where it is convolved.
-  const std::size_t from_end = convolves ? rank - 1 : 1;
-  const bool along = shape.size() >= from_end && shape[shape.size() - from_end] == values.size();
+  // Of what is convolved the channels lie behind the batch.
+  const std::size_t channels = convolves ? rank - 1 : from_end(reader.data);
+  const bool along = shape.size() >= channels && shape[shape.size() - channels] == values.size();
   return along && values.size() == weight->shape()[axis] ? std::optional(axis) : std::nullopt;
 }
 
 /// Gives the product its weight with `change`(w, f) for each element of the channel that f of `factors` belongs to.
-void change_weight(Graph& graph, std::size_t index, const Tensor& factors, double (*change)(double, double),
-                   std::string_view suffix) {
-  Node& product = graph.nodes[index];
-  Tensor weight = *graph.initializer(product.inputs[1]);
+void change_weight(Graph& graph, const model::Wiring& wiring, const Reader& reader, const Tensor& factors,
+                   double (*change)(double, double), std::string_view suffix) {
+  Node& product = graph.nodes[reader.node];
+  Tensor weight = *graph.initializer(product.inputs[reader.weight()]);
   const auto inner = static_cast<std::size_t>(
-      core::element_count(std::span(weight.shape()).subspan(*summed_axis(graph, product, factors) + 1)));
+      core::element_count(std::span(weight.shape()).subspan(*summed_axis(graph, reader, factors) + 1)));
   // Not rounded to float32: that is the converter's doing, within what the audit of codes allows.
   const std::span<double> values = weight.reals();
   const std::span<const double> channels = factors.reals();
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = change(values[i], channels[i / inner % channels.size()]);
-  const std::string name = model::fresh_name(graph, product.inputs[1] + std::string(suffix));
-  graph.initializers[name] = std::make_shared<const Tensor>(std::move(weight));
-  product.inputs[1] = name;
+  replace_constant(graph, wiring, product, reader.weight(), std::make_shared<const Tensor>(std::move(weight)), suffix);
 }
 
 bool is_usable(const TensorPtr& factors) {
@@ -83,15 +101,19 @@ bool is_usable(const TensorPtr& factors) {
 /// A Mul of the artifact's own.
 struct Factor {
   const Node* node = nullptr;
-  std::string source;                ///< tensor of the original that it multiplies
-  TensorPtr values;                  ///< the constant
-  std::vector<std::size_t> readers;  ///< products of the original that read what it makes
+  std::string source;           ///< tensor of the original that it multiplies
+  TensorPtr values;             ///< the constant
+  std::vector<Reader> readers;  ///< products of the original that read what it makes, in the order of nodes
 };
 
 class Equalization {
  public:
   Equalization(Model original, const ArtifactView& view)
-      : view_(view), artifact_(view.artifact().graph), wiring_(artifact_), model_(std::move(original)) {}
+      : view_(view),
+        artifact_(view.artifact().graph),
+        wiring_(artifact_),
+        model_(std::move(original)),
+        theirs_(model_.graph) {}
 
   std::shared_ptr<const OriginalForm> run() {
     std::vector<Factor> factors;
@@ -101,7 +123,7 @@ class Equalization {
     if (factors.empty()) return nullptr;
     for (const Factor& factor : factors) divide_weights(factor);
     // From behind, so that the indices in front stay what they are.
-    std::ranges::sort(factors, std::greater(), [](const Factor& factor) { return factor.readers.front(); });
+    std::ranges::sort(factors, std::greater(), [](const Factor& factor) { return factor.readers.front().node; });
     for (const Factor& factor : factors) insert(factor);
     return std::make_shared<const OriginalForm>(OriginalForm{std::move(model_)});
   }
@@ -116,8 +138,10 @@ class Equalization {
     if (!usable || wiring_.is_output(node.outputs.front()) || !collect_readers(node.outputs.front(), factor)) {
       return std::nullopt;
     }
-    std::ranges::sort(factor.readers);
-    factor.readers.erase(std::unique(factor.readers.begin(), factor.readers.end()), factor.readers.end());
+    // One node of the original may have been written twice.
+    std::ranges::sort(factor.readers, {}, &Reader::node);
+    const auto same = [](const Reader& a, const Reader& b) { return a.node == b.node; };
+    factor.readers.erase(std::unique(factor.readers.begin(), factor.readers.end(), same), factor.readers.end());
     return factor.readers.empty() ? std::nullopt : std::optional(std::move(factor));
   }
 
@@ -129,19 +153,23 @@ class Equalization {
         if (node.input(0) != tensor || !collect_readers(node.outputs.front(), factor)) return false;
         continue;
       }
-      const ArtifactNode* reader = view_.find(index);
-      if (reader == nullptr || !reader->original || node.input(0) != tensor) return false;
-      const Node& theirs = model_.graph.nodes[*reader->original];
-      if (theirs.input(0) != factor.source || !summed_axis(model_.graph, theirs, *factor.values)) return false;
-      factor.readers.push_back(*reader->original);
+      const ArtifactNode* made = view_.find(index);
+      const auto data = operand(node, tensor);
+      if (made == nullptr || !made->original || !data) return false;
+      const Reader reader{*made->original, *data};
+      if (operand(model_.graph.nodes[reader.node], factor.source) != data ||
+          !summed_axis(model_.graph, reader, *factor.values)) {
+        return false;
+      }
+      factor.readers.push_back(reader);
     }
     return true;
   }
 
   void divide_weights(const Factor& factor) {
-    for (const std::size_t index : factor.readers)
+    for (const Reader& reader : factor.readers)
       change_weight(
-          model_.graph, index, *factor.values, [](double w, double f) { return w / f; }, "_divided");
+          model_.graph, theirs_, reader, *factor.values, [](double w, double f) { return w / f; }, "_divided");
   }
 
   void insert(const Factor& factor) {
@@ -149,8 +177,9 @@ class Equalization {
     const std::string name = model::fresh_name(model_.graph, node.name + "_factor");
     model_.graph.initializers[name] = factor.values;
     node.inputs = {factor.source, name};
-    for (const std::size_t index : factor.readers) model_.graph.nodes[index].inputs[0] = node.outputs.front();
-    const auto first = static_cast<std::ptrdiff_t>(factor.readers.front());
+    for (const Reader& reader : factor.readers)
+      model_.graph.nodes[reader.node].inputs[reader.data] = node.outputs.front();
+    const auto first = static_cast<std::ptrdiff_t>(factor.readers.front().node);
     model_.graph.nodes.insert(model_.graph.nodes.begin() + first, std::move(node));
   }
 
@@ -158,6 +187,7 @@ class Equalization {
   const Graph& artifact_;
   model::Wiring wiring_;
   Model model_;
+  model::Wiring theirs_;  ///< of the original as it came
 };
 
 /// The original's Muls that went into the weights behind them.
@@ -185,19 +215,22 @@ class Absorption {
     const std::string source = node.inputs[1 - constant], product = node.outputs.front();
     if (factors == aligned_.constants.end() || !is_usable(factors->second) || aligned_.wiring.is_output(product))
       return false;
-    const std::vector<std::size_t>& readers = aligned_.wiring.consumers(product);
-    const bool read_there = std::ranges::all_of(readers, [&](std::size_t reader) {
-      const ArtifactNode* made = aligned_.made(reader);
-      const Node& theirs = model_.graph.nodes[reader];
-      return made != nullptr && !made->inputs.empty() && made->inputs[0].original == source &&
-             theirs.input(0) == product && std::ranges::count(theirs.inputs, product) == 1 &&
-             summed_axis(model_.graph, theirs, *factors->second);
-    });
-    if (readers.empty() || !read_there) return false;
-    for (const std::size_t reader : readers) {
+    const std::vector<std::size_t>& consumers = aligned_.wiring.consumers(product);
+    std::vector<Reader> readers;
+    for (const std::size_t consumer : consumers) {
+      const ArtifactNode* made = aligned_.made(consumer);
+      const auto data = operand(model_.graph.nodes[consumer], product);
+      if (made == nullptr || !data || *data >= made->inputs.size() || made->inputs[*data].original != source)
+        return false;
+      readers.push_back({consumer, *data});
+      if (!summed_axis(model_.graph, readers.back(), *factors->second)) return false;
+    }
+    if (readers.empty()) return false;
+    for (const Reader& reader : readers) {
       change_weight(
-          model_.graph, reader, *factors->second, [](double w, double f) { return w * f; }, "_multiplied");
-      model_.graph.nodes[reader].inputs[0] = source;
+          model_.graph, aligned_.wiring, reader, *factors->second, [](double w, double f) { return w * f; },
+          "_multiplied");
+      model_.graph.nodes[reader.node].inputs[reader.data] = source;
     }
     return true;
   }

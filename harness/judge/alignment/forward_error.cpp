@@ -106,6 +106,7 @@ class ErrorPass {
       return size * (slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings));
     if (traits.normalization == Normalization::given_moments) return normalized(node, size);
     if (traits.normalization == Normalization::own_moments) return normalized_by_itself(node, size);
+    if (node.op_type == "DFT" || node.op_type == "STFT") return transformed(node);
     if (const double slope = slope_limit(node); slope > 0) {
       // Near zero an exponential less one has the error of the one, and alpha·(e^(x/alpha) − 1) that of alpha.
       const double unit =
@@ -160,6 +161,26 @@ class ErrorPass {
     const double products = taps.weight_sum * amax(node.input(0)) * std::max(1.0, std::abs(node.float_or("alpha", 1)));
     const double bias = amax(node.input(2)) * std::max(1.0, std::abs(node.float_or("beta", 1)));
     return rounding_gamma(taps.count + 2) * (products + bias) + size * (relative(node, 0) + relative(node, 1));
+  }
+
+  /// Each element is a sum over a frame, of values times a factor whose angle may be some 2π·(frame) itself.
+  double transformed(const Node& node) const {
+    constexpr double kRoundingsOfAnAngle = 8;
+    const TensorRange* in = range(node.input(0));
+    double count = 1, weights = 0;
+    if (node.op_type == "STFT") {
+      if (const auto window = constants_.find(node.input(2)); window != constants_.end()) {
+        count = static_cast<double>(window->second->size());
+        for (const double weight : window->second->to_reals()) weights += std::abs(weight);
+      } else if (const auto length = constants_.find(node.input(3)); length != constants_.end()) {
+        count = weights = length->second->as_real(0);
+      }
+    } else if (in != nullptr) {  // an extent of any axis: which one it is may be an input
+      for (const std::int64_t extent : in->shape) count = std::max(count, static_cast<double>(extent));
+      weights = count;
+    }
+    const double roundings = kRoundingsOfAnAngle * count + 2 * kFunctionRoundings;
+    return weights * (rounding_gamma(roundings) * amax(node.input(0)) + slack_of(node.input(0)));
   }
 
   /// In a model that is quantized already, float32 and float64 may fall on different sides of a tie: one step.

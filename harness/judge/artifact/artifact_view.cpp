@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/clipped_codes.hpp"
+#include "harness/judge/artifact/decompressed.hpp"
 #include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/artifact/moved_constants.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
@@ -490,7 +492,8 @@ class ArtifactReader {
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
   Result<Widened> widened = widened_halves(std::move(artifact));
   if (!widened) return widened.error();
-  auto plain = with_moved_constants(written_out(std::move(widened->model), original.graph));
+  const auto unclipped = with_clips_before_codes(std::move(widened->model));
+  auto plain = with_moved_constants(with_decompressed_constants(written_out(unclipped, original.graph)));
   auto view = ArtifactReader(std::move(plain), original).read();
   if (!view || widened->units.empty()) return view;
   view->units_ = std::move(widened->units);

@@ -76,6 +76,8 @@ class HalfWriter {
     if (!core::is_real(from) || !core::is_real(type_of(made))) return false;
     if (!outputs_.contains(made)) {
       renamed_[made] = node.inputs.front();
+      const double unit = half_unit(type_of(made));
+      if (unit != 0 && half_unit(from) == 0) result_.units.try_emplace(node.inputs.front(), unit);  // rounds them
       return true;
     }
     if (gives_name(node.inputs.front(), made)) {
@@ -117,8 +119,11 @@ class HalfWriter {
         node.attributes[key] = static_cast<std::int64_t>(DType::float32);
     }
     // Its scale keeps its type, and would give that to what it makes.
-    if (node.op_type == "DequantizeLinear" && half_unit(type_of(std::string(node.input(1)))) != 0)
+    if (node.op_type == "DequantizeLinear" && half_unit(type_of(std::string(node.input(1)))) != 0) {
       node.attributes["output_dtype"] = static_cast<std::int64_t>(DType::float32);
+      node.domain = "com.microsoft";  // there the reference takes the attribute whatever the opset
+      model_->opsets.try_emplace(node.domain, 1);
+    }
     if (const TensorPtr value = node.tensor("value"); value != nullptr && half_unit(value->type()) != 0) {
       const bool scale = node.op_type == "Constant" && scales_.contains(node.outputs.front());
       if (!scale) node.attributes["value"] = widened(*value);

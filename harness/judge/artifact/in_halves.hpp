@@ -27,7 +27,7 @@ namespace assay::judge {
 /// An artifact that computes in float32 what another one computes in 16 bits.
 struct Widened {
   std::shared_ptr<const model::Model> model;
-  /// Of each tensor that the artifact holds in 16 bits, the unit roundoff of its type.
+  /// Of each tensor that the artifact holds in 16 bits, or casts to 16 bits, the unit roundoff of that type.
   std::map<std::string, double, std::less<>> units;
 };
 

@@ -6,11 +6,11 @@
 
 namespace assay::judge {
 
-/// The artifact with quantized constants in the shape in which an operator reads them: a Transpose of what
-/// DequantizeLinear makes of constant codes (an exported Linear layer's weight) becomes DequantizeLinear of transposed
-/// codes, and so does a node that only reshapes where there is one scale or the axis stays whole. Scales of blocks and
-/// of an axis go along; a QuantizeLinear of a constant stands in between as before. The same object where there is
-/// none.
+/// The artifact with quantized constants in the shape in which an operator reads them: a Transpose, Reshape, Slice,
+/// Split or Concat of what DequantizeLinear makes of constant codes (an exported Linear layer's weight, queries, keys
+/// and values in one, blocks written as rows) becomes DequantizeLinear of the moved codes, with the scales that the
+/// elements had, where these then are one, lie along an axis, or in blocks. A QuantizeLinear of a constant stands in
+/// between as before. The same object where there is none.
 [[nodiscard]] std::shared_ptr<const model::Model> with_moved_constants(std::shared_ptr<const model::Model> artifact);
 
 }  // namespace assay::judge

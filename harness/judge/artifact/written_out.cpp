@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/judge/artifact/artifact_params.hpp"
-#include "harness/judge/artifact/free_names.hpp"
 #include "harness/judge/artifact/integer_product.hpp"
+#include "harness/judge/artifact/rewriter.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/quantized_form.hpp"
 
@@ -23,14 +23,9 @@ using core::TensorPtr;
 using model::Node;
 using reference::QuantizedForm;
 
-class Writer {
+class Writer : private Rewriter {
  public:
-  Writer(const model::Model& artifact, const model::Graph& original)
-      : result_(artifact),
-        graph_(artifact.graph),
-        wiring_(artifact.graph),
-        constants_(constants_of(artifact.graph)),
-        names_(artifact.graph) {
+  Writer(const model::Model& artifact, const model::Graph& original) : Rewriter(artifact) {
     for (const Node& node : original.nodes) {
       if (node.op_type == "Gemm") gemms_.insert(node.outputs.begin(), node.outputs.end());
       if (node.op_type == "Add" || node.op_type == "Sub") others_.insert(node.outputs.begin(), node.outputs.end());
@@ -64,7 +59,7 @@ class Writer {
       }
       result_.graph.nodes.push_back(std::move(node));
     }
-    if (!products_.empty()) drop_unread();
+    if (!products_.empty()) drop_unread();  // a product of scales, a bias in another shape
     return std::move(result_);
   }
 
@@ -177,29 +172,6 @@ class Writer {
     return false;
   }
 
-  /// What only the nodes read that are written out now: a product of scales, a bias in another shape.
-  void drop_unread() {
-    std::map<std::string, std::size_t, std::less<>> readers;
-    const auto count = [&](const Node& node, std::size_t change) {
-      for (const std::string& input : node.inputs) readers[input] += change;
-      for (const std::string& captured : model::captured_names(node)) readers[captured] += change;
-    };
-    for (const Node& node : result_.graph.nodes) count(node, 1);
-    std::vector<Node> kept;
-    for (auto node = result_.graph.nodes.rbegin(); node != result_.graph.nodes.rend(); ++node) {
-      const bool unread = std::ranges::all_of(node->outputs, [&](const std::string& output) {
-        return readers[output] == 0 && !wiring_.is_output(output) && !wiring_.consumers(output).empty();
-      });
-      if (unread) {
-        count(*node, ~std::size_t{0});  // one less
-      } else {
-        kept.push_back(std::move(*node));
-      }
-    }
-    std::ranges::reverse(kept);
-    result_.graph.nodes = std::move(kept);
-  }
-
   /// The operator's version is the one that the model's opset gives a node, and all parameters are constants.
   bool can_write(const Node& node, const QuantizedForm& form) const {
     if (node.int_or("channels_last", 0) != 0 || node.outputs.empty()) return false;
@@ -275,13 +247,11 @@ class Writer {
   }
 
   /// The name of a constant: its own where it is one already.
-  std::string stored(std::string name, Tensor tensor) {
+  std::string stored(const std::string& name, Tensor tensor) {
     if (const TensorPtr own = constant(name); own != nullptr && *own == tensor) return name;
-    name = names_.fresh(std::move(name));
-    auto made = std::make_shared<const Tensor>(std::move(tensor));
-    constants_.insert_or_assign(name, made);
-    result_.graph.initializers[name] = std::move(made);
-    return name;
+    std::string made = store(name, std::move(tensor));
+    constants_.insert_or_assign(made, result_.graph.initializers.at(made));
+    return made;
   }
 
   void write(const Node& node, const QuantizedForm& form) {
@@ -334,11 +304,6 @@ class Writer {
                   Tensor(weight->type(), weight->shape(), std::move(scales)));
   }
 
-  model::Model result_;
-  const model::Graph& graph_;
-  model::Wiring wiring_;
-  Constants constants_;
-  FreeNames names_;
   std::set<std::string, std::less<>> gemms_, others_, matrices_;            // what the original's Gemms and sums make
   std::map<std::size_t, std::pair<std::size_t, IntegerProduct>> products_;  // by their last node, with their first
   std::set<std::size_t> inside_products_;

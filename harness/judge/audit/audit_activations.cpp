@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -133,24 +137,56 @@ class ActivationAudit {
                       params.axis.value_or(0)));
       return;
     }
+    const auto& range = calibration_.ranges.at(tensor);
+    check_each(tensor, params, found->second, evidence.options.symmetric, evidence.converter.policy.channel_floor,
+               range.is_input ? 0 : range.slack);
+  }
+
+  /// A constant that no product reads as it is, such as a table for a Gather, with scales along an axis.
+  bool check_rows(const std::string& tensor, const QuantParams& params) {
+    const auto constants = constants_of(context_.evidence.model->graph);
+    const core::TensorPtr value = find_constant(constants, tensor);
+    const auto axis = static_cast<std::size_t>(params.axis.value_or(1));
+    if (value == nullptr || !value->is_real() || params.block != 0 || axis >= value->shape().size() ||
+        value->shape()[axis] != static_cast<std::int64_t>(params.scale.size())) {
+      return false;
+    }
+    const auto index = ChannelIndex::make(value->shape(), params);
+    if (!index) return false;
+    std::vector<std::pair<double, double>> extremes(params.scale.size());
+    const std::span<const double> values = value->reals();
+    index->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t row) {
+      for (const double each : values.subspan(first, length)) {
+        extremes[row].first = std::min(extremes[row].first, each);
+        extremes[row].second = std::max(extremes[row].second, each);
+      }
+    });
+    const bool symmetric = std::ranges::all_of(params.zero_point, [](auto zero) { return zero == 0; });
+    check_each(tensor, params, extremes, symmetric, 0, 0);
+    return true;
+  }
+
+  /// Each scale and zero_point against the extremes of what it is for.
+  void check_each(const std::string& tensor, const QuantParams& params,
+                  const std::vector<std::pair<double, double>>& extremes, bool symmetric, double channel_floor,
+                  double slack) {
+    const Evidence& evidence = context_.evidence;
     double widest = 0, least = 0;
-    for (const auto& [low, high] : found->second) {
+    for (const auto& [low, high] : extremes) {
       widest = std::max({widest, -low, high});
       least = std::min(least, low);
     }
-    const auto& range = calibration_.ranges.at(tensor);
     for (std::size_t c = 0; c < params.scale.size(); ++c) {
-      const double floor = widest * evidence.converter.policy.channel_floor;
-      const double magnitude = std::max({-found->second[c].first, found->second[c].second, floor});
+      const double magnitude = std::max({-extremes[c].first, extremes[c].second, widest * channel_floor});
       AllowedRange allowed;
       // Codes are signed for all channels where any is negative.
-      const double low = evidence.options.symmetric ? least : std::min(found->second[c].first, 0.0);
-      const double high = evidence.options.symmetric ? magnitude : std::max(found->second[c].second, 0.0);
+      const double low = symmetric ? least : std::min(extremes[c].first, 0.0);
+      const double high = symmetric ? magnitude : std::max(extremes[c].second, 0.0);
       allowed.low = {std::max(low, -magnitude), std::max(low, -magnitude)};
       allowed.high = {high, high};
-      allowed.slack = range.is_input ? 0 : range.slack;
+      allowed.slack = slack;
       const QuantParams one{{params.scale[c]}, {params.zero_point[c]}, params.type, std::nullopt};
-      const auto fault = check_params(one, allowed, evidence.options.symmetric, evidence.converter.policy);
+      const auto fault = check_params(one, allowed, symmetric, evidence.converter.policy);
       if (!fault) continue;
       add(fault->facet, tensor, fault->margin,
           fmt::format("tensor \"{}\", channel {}: expected {} {}, actual {}", tensor, c, facet_name(fault->facet),
@@ -180,6 +216,7 @@ class ActivationAudit {
       check_channels(tensor, params);
       return;
     }
+    if (params.scale.size() > 1 && constant && check_rows(tensor, params)) return;
     if (params.scale.size() > 1) {
       add(Facet::count, tensor, 0,
           fmt::format("activation \"{}\": expected one scale, actual {} along axis {}", tensor, params.scale.size(),

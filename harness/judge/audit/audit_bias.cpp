@@ -181,26 +181,38 @@ class BiasAudit {
         [step](std::size_t) { return step; });
   }
 
-  /// A correction that leaves a channel's mean further off than the model's own bias would.
+  /// A correction that leaves a channel's mean further off than the model's own bias would, as the artifact runs and
+  /// with its weights alone rounded, which is what NNCF's correction layer by layer looks at.
   template <typename Value>
   void check_corrected(std::int64_t size, Value value) {
     const auto& outputs = context_.artifact->artifact().graph.nodes[node_.index].outputs;
     const ProductErrors::Errors* errors = errors_.of(outputs.front());
+    const ProductErrors::Errors* of_weights = errors_.of_weights(outputs.front());
     if (errors == nullptr || errors->mean.size() != linear_.bias.size()) return;
     if (size != 1 && size != static_cast<std::int64_t>(linear_.bias.size())) return;
     for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
       const double moved = factor_ * value(c) - linear_.bias[c];
-      const double own = errors->mean[c] - moved;
-      const double limit = std::abs(own) + kCorrectionNoise * errors->rms + linear_.bias_slack[c];
-      if (std::abs(errors->mean[c]) <= limit) continue;
+      const double margin = correction_margin(*errors, c, moved);
+      if (margin <= 1 || (of_weights != nullptr && of_weights->mean.size() == linear_.bias.size() &&
+                          correction_margin(*of_weights, c, moved) <= 1)) {
+        continue;
+      }
       add(fmt::format(
               "channel {}: it is corrected by {}, which leaves a mean error of {} on the calibration data, where "
               "the model's own bias leaves {}",
               c, core::exact_text(static_cast<float>(moved)), core::exact_text(static_cast<float>(errors->mean[c])),
-              core::exact_text(static_cast<float>(own))),
-          std::abs(errors->mean[c]) / limit);
+              core::exact_text(static_cast<float>(errors->mean[c] - moved))),
+          margin);
       return;
     }
+  }
+
+  /// The channel's mean error to the largest that a bias moved by so much may leave.
+  [[nodiscard]] double correction_margin(const ProductErrors::Errors& errors, std::size_t channel, double moved) const {
+    const double own = errors.mean[channel] - moved;
+    const double limit = std::abs(own) + kCorrectionNoise * errors.rms + linear_.bias_slack[channel];
+    const double left = std::abs(errors.mean[channel]);
+    return left <= limit ? 0 : left / limit;
   }
 
   template <typename Value, typename Step>

@@ -73,11 +73,16 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
       const double clamped = representable(want, *operand.params, c);
       if (std::fabs(clamped - want) <= step * (1 + kConstantError)) low = high = clamped;
     }
+    if (got == low || got == high) continue;  // infinities have no distance
+    // What stands for an infinity is far out on its side, as the least number of a format is for a mask.
+    constexpr double kFarOut = 1e4;
+    const bool infinite = std::isinf(want);
+    if (infinite && std::signbit(got) == std::signbit(want) && std::fabs(got) >= kFarOut) continue;
     const double distance = got < low ? low - got : got - high;
     if (channels && step > 0) step *= 2 * core::half_gap(low / step, operand.params->type);
     const double limit = step / 2 + kConstantError * std::fabs(want) + 0x1p-126 + half_error(operand.unit, want);
-    if (!(distance > limit) && !std::isnan(distance)) continue;
-    const double margin = distance / limit;
+    if (!infinite && !(distance > limit) && !std::isnan(distance)) continue;
+    const double margin = infinite ? kFarOut : distance / limit;
     const std::size_t count = worst ? worst->count : 0;
     if (!worst || margin > worst->margin) worst = Difference{i, 0, want, got, margin};
     worst->count = count + 1;

@@ -194,11 +194,13 @@ std::vector<Finding> audit_declared(const LayerContext& context) {
 std::vector<Finding> audit_parameters(const LayerContext& context, const CalibrationRanges& calibration,
                                       Judgement& out) {
   const converters::Supports& supports = context.evidence.converter.supports;
-  const bool has_table = !context.evidence.conversion.tensors.empty();
-  if (context.artifact == nullptr &&
-      (!has_table || (supports.artifact == converters::ArtifactKind::opaque && !supports.says("inputs")))) {
+  const bool opaque = supports.artifact == converters::ArtifactKind::opaque;
+  const bool answers_for_table =
+      !opaque || supports.says("tensors") || supports.says("activations") || supports.says("inputs");
+  const bool has_table = answers_for_table && !context.evidence.conversion.tensors.empty();
+  if (context.artifact == nullptr && !has_table) {
     std::vector<Finding> findings;
-    if (supports.artifact != converters::ArtifactKind::opaque) check_expected(context, findings);
+    if (!opaque) check_expected(context, findings);
     return findings;
   }
   // Without the data that an artifact was calibrated on its ranges are not audited, and a layer stands for all it asks.

@@ -66,15 +66,10 @@ class PolicyAudit {
     return readers.size() == 1 ? std::optional(readers.front()) : std::nullopt;
   }
 
-  /// Pad may add a value, Resize may mix several: both then need a range.
-  bool computes_by_attributes(const ArtifactNode& node) const {
-    const OperatorTraits& traits = traits_of(node.op);
-    const bool depends = traits.movement == Movement::pads || traits.movement == Movement::resamples;
-    return depends && !only_moves(artifact_.nodes[node.index]);
-  }
-
   void check_shares(const ArtifactNode& node) {
-    const bool stated = !computes_by_attributes(node) && policy_.shares && lists(*policy_.shares, node.op);
+    // What computes needs a range.
+    const bool stated =
+        !computes_by_attributes(artifact_.nodes[node.index]) && policy_.shares && lists(*policy_.shares, node.op);
     // What several inputs share is the audit of ranges' question.
     if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
     if (asked_in_float(node)) return;  // it has parameters of its own behind it
@@ -314,7 +309,7 @@ class PolicyAudit {
   void add_unquantized(const ArtifactNode& node, const std::string& stated, const std::string& what) {
     const model::Node& made = artifact_.nodes[node.index];
     add("", node.original, fmt::format("{}, but {}", stated, what), fmt::format("node \"{}\" ({})", made.name, node.op),
-        Facet::precision);
+        Facet::precision, true);
   }
 
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
@@ -331,7 +326,8 @@ class PolicyAudit {
       }
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
-                      single_params_text(quantizers.front()->params)));
+                      single_params_text(quantizers.front()->params)),
+          fmt::format("tensor \"{}\"", output.name), Facet::scale, true);
     }
   }
 
@@ -355,7 +351,7 @@ class PolicyAudit {
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs are quantized, but node \"{}\" ({}) gives it as it is",
                       artifact_.nodes[*producer].name, node->op),
-          fmt::format("graph output \"{}\"", output.name), Facet::precision);
+          fmt::format("graph output \"{}\"", output.name), Facet::precision, true);
     }
   }
 
@@ -402,8 +398,9 @@ class PolicyAudit {
   }
 
   void add(const std::string& tensor, std::optional<std::size_t> node, const std::string& message,
-           const std::string& about, Facet facet) {
+           const std::string& about, Facet facet, bool placement = false) {
     Finding finding = audit_finding(facet, tensor, fmt::format("{}: {}", about, message));
+    finding.placement = placement;
     if (node) {
       finding.node = original_.nodes[*node].name;
       finding.op = original_.nodes[*node].op_type;

@@ -8,6 +8,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/weight_policy.hpp"
 #include "harness/judge/evidence/demands.hpp"
@@ -70,6 +71,16 @@ class ReportedWeightAudit {
     const auto& told = context_.evidence.conversion.tensors;
     const auto found = std::ranges::find(told, name, &converters::TensorScale::name);
     return found == told.end() ? nullptr : &*found;
+  }
+
+  /// The same, or of the tensor whose elements it has where nothing is reported of it.
+  [[nodiscard]] const converters::TensorScale* reported_or_moved(std::string_view name) const {
+    for (;;) {
+      const converters::TensorScale* told = reported(name);
+      const auto producer = wiring_.producer(name);
+      if (told != nullptr || !producer || !only_moves(graph_.nodes[*producer], constants_)) return told;
+      name = graph_.nodes[*producer].input(0);
+    }
   }
 
   /// What isn't is the structure's finding.
@@ -180,13 +191,15 @@ class ReportedWeightAudit {
     const std::string& name = entry.node.inputs[slots.weight];
     all.push_back({model_.constants.find(name)->second, entry.last != entry.original,
                    has_bias ? bias_of(entry.node.inputs[2]) : std::vector<double>()});
-    if (entry.maybe_folded) {
-      all.push_back({entry.maybe_folded->weight, true, entry.maybe_folded->bias->to_reals()});
+    for (const Alignment::Folded& folded : model_.folded_further(entry)) {
+      all.push_back({folded.weight, true, folded.bias->to_reals()});
     }
     // Gemm's factors may have stayed where they are.
     const auto plain = constants_.find(node.input(slots.weight));
     if (traits_of(node).product == Product::gemm && plain != constants_.end()) {
-      all.push_back({plain->second, false, bias_of(std::string(node.input(2)))});
+      std::vector<double> bias = bias_of(std::string(node.input(2)));
+      for (double& value : bias) value *= beta_of(node) / alpha_of(node);  // in steps of the unscaled product
+      all.push_back({plain->second, false, std::move(bias)});
     }
     return all;
   }
@@ -273,18 +286,18 @@ class ReportedWeightAudit {
     return range == context_.ranges->end() ? 0 : range->second.slack;
   }
 
-  /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits; twice that is too far.
+  /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits.
   [[nodiscard]] bool raised_for_bias(const Form& form, const Node& node, const WeightSlots& slots, std::size_t channel,
                                      std::size_t count, double scale) const {
-    const converters::TensorScale* data = reported(node.input(slots.weight == 0 ? 1 : 0));
+    const converters::TensorScale* data = reported_or_moved(node.input(slots.weight == 0 ? 1 : 0));
     if (data == nullptr || data->params.scale.size() != 1 || form.bias.empty()) return false;
     double needed = 0;
-    const std::size_t stride = std::max<std::size_t>(count, 1);
-    for (std::size_t c = count == 1 ? 0 : channel; c < form.bias.size();
-         c += stride) {  // ConvTranspose's groups share their scales
+    // ConvTranspose's groups share their scales, and every channel a bias of one value.
+    const std::size_t stride = form.bias.size() == 1 ? 1 : std::max<std::size_t>(count, 1);
+    for (std::size_t c = stride == 1 ? 0 : channel; c < form.bias.size(); c += stride) {
       needed = std::max(needed, std::abs(form.bias[c]) / (0x1p31 * data->params.scale.front()));
     }
-    return scale >= needed && scale <= 2 * needed;
+    return is_raised_for_bias(scale, needed);
   }
 
   const LayerContext& context_;

@@ -112,9 +112,10 @@ class WeightAudit {
     const auto& options = context_.evidence.options;
     const bool either = traits_of(node.op).product == Product::gemm &&
                         linear.operand == 0;  // a constant on the left is data as well as a weight
-    if (!linear.given && params.type != options.weight && !(either && params.type == options.activation)) {
+    const WeightForm form = weight_form(context_.evidence, node.original, node.op, linear.weight.rank());
+    if (!linear.given && params.type != form.type && !(either && params.type == options.activation)) {
       add(node, linear, Facet::dtype,
-          fmt::format("expected codes of type {}, actual {}", core::dtype_name(options.weight),
+          fmt::format("expected codes of type {}, actual {}", core::dtype_name(form.type),
                       core::dtype_name(params.type)));
     }
     if (!check_axis(node, linear, params)) return;
@@ -132,7 +133,7 @@ class WeightAudit {
   bool check_axis(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params) {
     const std::int64_t extent = linear.weight.shape()[static_cast<std::size_t>(linear.axis)];
     const auto count = static_cast<std::int64_t>(params.scale.size());
-    const std::int64_t block = block_asked(context_.evidence.options, node.op, linear.weight.rank());
+    const std::int64_t block = weight_form(context_.evidence, node.original, node.op, linear.weight.rank()).block;
     if ((block != 0 || params.block != 0) && !linear.given) return check_blocks(node, linear, params, block);
     if (count == 1) {
       // Only a matrix of one kind of columns must be per-axis: two activations or a left operand have no such rule.
@@ -166,7 +167,7 @@ class WeightAudit {
   /// Blocks lie along what is summed, and each has the length that is asked for.
   bool check_blocks(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
                     std::int64_t block) {
-    const std::int64_t summed = 1 - linear.axis;
+    const std::int64_t summed = summed_axis(node.op, linear.axis, linear.weight.rank());
     const QuantParams asked{{}, {}, params.type, summed, block};
     const bool one =
         params.scale.size() == 1 && block != 0 && ChannelIndex::of_layout(linear.weight.shape(), asked).extent() == 1;
@@ -197,8 +198,13 @@ class WeightAudit {
     double worst = 0;
     Facet facet = Facet::scale;
     std::vector<double> expected;
+    const bool searched = context_.evidence.options.method == converters::Method::mse && !linear.given &&
+                          policy_.of(*node.original).search_beyond > 0;
+    const auto by_channel = searched ? sorted_channels(weights, channels, count) : std::vector<std::vector<double>>();
     for (std::size_t c = 0; c < count; ++c) {
-      const auto fault = scale_fault(node, linear, params, c, low[c], high[c], expected);
+      auto fault = scale_fault(node, linear, params, c, low[c], high[c], expected);
+      if (!fault && searched)
+        fault = no_search_ends_at(by_channel[c], params, c, low[c], high[c], policy_.of(*node.original));
       if (!fault) continue;
       if (wrong++ == 0) facet = fault->facet;
       worst = std::max(worst, fault->margin);
@@ -216,6 +222,39 @@ class WeightAudit {
     if (context_.ranges == nullptr) return 0;
     const auto range = context_.ranges->find(weight_name(node, linear));
     return range == context_.ranges->end() ? 0 : range->second.slack;
+  }
+
+  static std::vector<std::vector<double>> sorted_channels(const std::vector<double>& weights,
+                                                          const ChannelIndex& channels, std::size_t count) {
+    std::vector<std::vector<double>> values(count);
+    for (std::size_t i = 0; i < weights.size(); ++i) values[channels.channel(i)].push_back(weights[i]);
+    for (auto& each : values) std::ranges::sort(each);
+    return values;
+  }
+
+  /// A search for the least error tries the whole range too, and ends where the error isn't larger; by its own
+  /// estimate, hence the factor.
+  static std::optional<ParamFault> no_search_ends_at(const std::vector<double>& values, const QuantParams& params,
+                                                     std::size_t channel, double low, double high,
+                                                     const converters::Policy& policy) {
+    constexpr double kEstimate = 1.5;
+    QuantParams own;
+    own.type = params.type;
+    own.scale = {params.scale[channel]};
+    own.zero_point = {params.zero_point[channel]};
+    if (values.empty() || core::is_real(params.type)) return std::nullopt;
+    const QuantParams whole =
+        derive_params(low, high, params.type, is_centre(own.zero_point.front(), params.type), policy);
+    const RangeCost cost(values);
+    const double most = kEstimate * cost.of(whole), actual = cost.of(own);
+    if (!(actual > most) || !(most > 0)) return std::nullopt;
+    return ParamFault{
+        Facet::scale,
+        fmt::format("the whole range's {}, or a range with no larger error", core::exact_text64(whole.scale.front())),
+        fmt::format("{} with zero_point {}, which makes {} times its squared error",
+                    core::exact_text64(own.scale.front()), own.zero_point.front(),
+                    core::exact_text64(kEstimate * actual / most)),
+        actual / most};
   }
 
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
@@ -250,7 +289,9 @@ class WeightAudit {
     }
     one.scale.front() = std::abs(one.scale.front());
     const auto limits = core::integer_limits(params.type);
-    const bool symmetric = options.weights_only() ? options.symmetric : is_centre(one.zero_point.front(), params.type);
+    const bool symmetric = options.weights_only()
+                               ? weight_form(context_.evidence, node.original, node.op, linear.weight.rank()).symmetric
+                               : is_centre(one.zero_point.front(), params.type);
     if (symmetric && one.zero_point.front() != centre_of(params.type)) --allowed.unsigned_center;
     ScaleMargin margin;
     auto fault = check_params(one, allowed, symmetric, policy, context_.explanation == nullptr ? nullptr : &margin);
@@ -290,7 +331,7 @@ class WeightAudit {
   }
 
   /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits, also that of another
-  /// node which reads the same weight; twice that is too far.
+  /// node which reads the same weight.
   bool raised_for_bias(const ArtifactNode& node, const EffectiveLinear& linear, std::size_t channel,
                        double scale) const {
     double needed = 0;
@@ -304,8 +345,7 @@ class WeightAudit {
           needed = std::max(needed, scale_for_bias(other, *shared, channel));
       }
     }
-    constexpr double kRounding = 0x1p-22;  // the scale is a float32, and so is what it is made of
-    return needed > 0 && scale >= needed * (1 - kRounding) && scale <= 2 * needed;
+    return is_raised_for_bias(scale, needed);
   }
 
   /// The least scale of this channel under which the node's bias fits into 32 bits.

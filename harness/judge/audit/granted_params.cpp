@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -133,6 +135,23 @@ QuantParams turned_to(QuantParams params, const Node& made, const Node& node, st
   return reads_alike(made, node, index) ? params : of_transposed(std::move(params), shape);
 }
 
+core::TensorPtr declared_values(const Operand& operand, const Node& made, const Node& node, std::size_t index) {
+  core::TensorPtr values = dequantized_constant(operand);
+  const bool turned = !reads_alike(made, node, index);
+  const double alpha = alpha_of(made);
+  if (values == nullptr || (!turned && alpha == 1)) return values;
+  if (turned && values->rank() != 2) return nullptr;
+  core::Tensor result =
+      turned ? core::Tensor(values->type(), {values->shape()[1], values->shape()[0]}, values->to_reals()) : *values;
+  const std::span<double> out = result.reals();
+  const auto columns = turned ? static_cast<std::size_t>(result.shape()[1]) : 1;
+  const auto rows = out.size() / std::max<std::size_t>(columns, 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = alpha * values->as_real(static_cast<std::int64_t>(turned ? i % columns * rows + i / columns : i));
+  }
+  return std::make_shared<const core::Tensor>(std::move(result));
+}
+
 QuantParams declared_of(QuantParams params, const Node& made, const Node& node, std::size_t index,
                         const core::Shape& shape) {
   for (auto* each : {&params.scale, &params.scale_step})
@@ -229,15 +248,15 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
 }
 
 QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weight, std::int64_t axis) const {
-  const converters::Options& options = context_.evidence.options;
-  QuantParams layout;
-  layout.type = options.weight;
-  layout.scale_type = options.scale_type;
-  if (axis < 0) return layout;
   const Node& node = context_.evidence.model->graph.nodes[original];
-  layout.block = block_asked(options, node.op_type, weight.rank());
+  const WeightForm form = weight_form(context_.evidence, original, node.op_type, weight.rank());
+  QuantParams layout;
+  layout.type = form.type;
+  layout.scale_type = form.scale_type;
+  if (axis < 0) return layout;
+  layout.block = form.block;
   if (layout.block != 0)
-    layout.axis = 1 - axis;
+    layout.axis = summed_axis(node.op_type, axis, weight.rank());
   else if (weight_policy_.per_axis(node.op_type))
     layout.axis = axis;
   return layout;

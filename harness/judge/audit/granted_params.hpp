@@ -64,7 +64,11 @@ struct CodeSpan {
 /// whose input `index` it is, of `shape`: those of a matrix's transpose where one of the two reads it transposed.
 [[nodiscard]] core::QuantParams turned_to(core::QuantParams params, const model::Node& made, const model::Node& node,
                                           std::size_t index, const core::Shape& shape);
-/// The same with the factor that stays in `made`.
+/// The values of that weight by its codes, as `node` reads them, with the factor that stays in `made`; null where
+/// `operand` isn't a constant in codes.
+[[nodiscard]] core::TensorPtr declared_values(const Operand& operand, const model::Node& made, const model::Node& node,
+                                              std::size_t index);
+/// The same params with the factor that stays in `made`.
 [[nodiscard]] core::QuantParams declared_of(core::QuantParams params, const model::Node& made, const model::Node& node,
                                             std::size_t index, const core::Shape& shape);
 

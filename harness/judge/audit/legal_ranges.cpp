@@ -44,6 +44,27 @@ const std::pair<double, double>* stated_range(const converters::Policy& policy, 
   return fixed == policy.fixed_ranges.end() ? nullptr : &fixed->second;
 }
 
+/// What an operator that is no copy by its name copies, and an optimizer takes out: a Cast of reals, a sum with zeros,
+/// a product with ones. Null for all others.
+const std::string* copied_by(const Node& node, const RangeTable& ranges, const Constants& constants) {
+  const auto is_real = [&](const std::string& tensor) { return ranges.contains(tensor); };
+  if (node.inputs.empty() || node.outputs.size() != 1 || !is_real(node.outputs.front())) return nullptr;
+  if (node.op_type == "Cast") return is_real(node.inputs.front()) ? &node.inputs.front() : nullptr;
+  const Formula formula = traits_of(node).formula;
+  const bool sum = formula == Formula::sum || formula == Formula::difference;
+  if (node.inputs.size() != 2 || !(sum || formula == Formula::product || formula == Formula::quotient)) return nullptr;
+  const bool turns = formula == Formula::sum || formula == Formula::product;
+  for (const std::size_t constant : {std::size_t{1}, std::size_t{0}}) {
+    if (constant == 0 && !turns) continue;
+    const auto found = constants.find(node.inputs[constant]);
+    if (found == constants.end() || !found->second->is_real()) continue;
+    const bool neutral =
+        std::ranges::all_of(found->second->reals(), [&](double value) { return value == (sum ? 0.0 : 1.0); });
+    if (neutral && is_real(node.inputs[1 - constant])) return &node.inputs[1 - constant];
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool may_carry(const Node& node, const converters::Policy& policy) {
@@ -119,6 +140,11 @@ void LegalRanges::connect() {
         shared_[node.inputs[0]].push_back(node.inputs[i]);
         shared_[node.inputs[i]].push_back(node.inputs[0]);
       }
+    }
+    if (const std::string* copied = copied_by(node, calibration_.ranges, context_.alignment->constants)) {
+      shared_[*copied].push_back(node.outputs.front());
+      shared_[node.outputs.front()].push_back(*copied);
+      continue;
     }
     if (!may_carry(node, policy_)) continue;
     for (std::size_t i = 0; i < inputs; ++i) {

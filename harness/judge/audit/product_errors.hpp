@@ -16,13 +16,21 @@ class ProductErrors {
     std::vector<double> mean;  ///< for each output channel, over all batches
     double rms = 0;            ///< of all elements
   };
-  /// Runs both models on every batch where the policy says that biases are corrected; else nothing. Where one can't be
+  using Table = std::map<std::string, Errors>;
+
+  /// Runs the models on every batch where the policy says that biases are corrected; else nothing. Where one can't be
   /// run, nothing is known.
   explicit ProductErrors(const LayerContext& context);
-  [[nodiscard]] const Errors* of(const std::string& tensor) const;
+  [[nodiscard]] const Errors* of(const std::string& tensor) const { return find(errors_, tensor); }
+  /// The same where activations aren't rounded: the weights alone.
+  [[nodiscard]] const Errors* of_weights(const std::string& tensor) const { return find(of_weights_, tensor); }
 
  private:
-  std::map<std::string, Errors> errors_;
+  [[nodiscard]] static const Errors* find(const Table& table, const std::string& tensor) {
+    const auto found = table.find(tensor);
+    return found == table.end() ? nullptr : &found->second;
+  }
+  Table errors_, of_weights_;
 };
 
 }  // namespace assay::judge

@@ -14,6 +14,10 @@ struct Evidence;
 /// The policy says that the weights of this operator have one scale, whatever is asked for.
 bool has_whole_weights(const converters::Policy& policy, const std::string& op);
 
+/// Whether a weight's scale may have been raised for a bias beyond 2³¹ steps, which fits from `needed` on; twice that
+/// is too far.
+bool is_raised_for_bias(double scale, double needed);
+
 /// The stated policy as it applies to weights: audit, bounds and prediction ask here.
 class WeightPolicy {
  public:

@@ -8,6 +8,8 @@
 #include <unordered_map>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
+#include "harness/judge/enclosures/branches.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/evidence/precision.hpp"
@@ -118,10 +120,10 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index, con
   return step;
 }
 
-/// Computes nodes whose inputs are all constant: codes exactly, but for a QuantizeLinear's float32 division; what is
-/// computed in float within the error of float32.
+/// Computes nodes whose inputs are all constant: codes exactly, where a QuantizeLinear's quotient isn't so near to the
+/// middle of two that its division decides; what is computed in float within the error of float32.
 void PreparedArtifact::fold(const Node& node, WalkStep& step) {
-  static const Style kFolding{.name = StyleName::constant, .input = InputDivision::float32, .arithmetic = {}};
+  static const Style kFolding{.name = StyleName::constant, .input = InputDivision::any, .arithmetic = {}};
   std::vector<const Enclosure*> inputs;
   for (const std::string& name : node.inputs) {
     const auto found = constants_.find(name);
@@ -160,7 +162,9 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
   for (const model::ValueInfo& input : graph.inputs) {
     const auto found = execution_.inputs.find(input.name);
     if (found != execution_.inputs.end()) {
-      values_[input.name] = exact_enclosure({TensorPtr(), &found->second});
+      Enclosure& value = values_[input.name] = exact_enclosure({TensorPtr(), &found->second});
+      // A wider value than the artifact computes with is rounded on its way in.
+      if (half_unit(found->second.type()) == 0) value.relative = std::max(value.relative, artifact_.unit(input.name));
     }
   }
   const auto free_read = [this](std::size_t index) {
@@ -253,6 +257,7 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
     if (!rounded) return rounded.error();
     return std::vector<Enclosure>{*std::move(rounded)};
   }
+  if (is_branching(node)) return follow(node);
   std::vector<Enclosure> storage;
   std::vector<const Enclosure*> inputs;
   storage.reserve(node.inputs.size());
@@ -312,6 +317,22 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
     outputs->front().accumulator = false;  // stored as float32: whoever quantizes it later divides that
   }
   return outputs;
+}
+
+/// An If runs in float, on what it reads around it.
+Result<std::vector<Enclosure>> ArtifactWalk::follow(const Node& node) const {
+  std::unordered_map<std::string, Enclosure> read;  // dequantized with the style's error
+  const auto known = [&](const std::string& name) -> const Enclosure* {
+    const Enclosure* value = find(name);
+    if (value == nullptr || value->codes == nullptr || !value->is_point()) return value;
+    Enclosure& copy = read[name] = *value;
+    copy.relative = std::max(style_.dequantize_error, value->codes->unit);
+    return &copy;
+  };
+  Arithmetic arithmetic = style_.arithmetic;
+  arithmetic.integer_accumulator = false;
+  const BranchScope around{known, [this](const std::string& domain) { return artifact_.opset(domain); }};
+  return enclose_branch(node, around, arithmetic);
 }
 
 std::vector<std::vector<std::string>> last_readers(const std::vector<const Node*>& nodes,

@@ -94,6 +94,7 @@ class ArtifactWalk {
  private:
   void step(const model::Node& node, const WalkStep& step);
   [[nodiscard]] core::Result<std::vector<Enclosure>> evaluate(const model::Node& node, const WalkStep& step) const;
+  [[nodiscard]] core::Result<std::vector<Enclosure>> follow(const model::Node& node) const;
 
   const PreparedArtifact& artifact_;
   const Execution& execution_;

@@ -87,6 +87,8 @@ Rule rule_of(Enclosing enclosing) {
       return &rules::enclose_product;
     case Enclosing::quotient:
       return &rules::enclose_quotient;
+    case Enclosing::recurrent:
+      return &rules::enclose_recurrent;
     case Enclosing::reduction:
       return &rules::enclose_reduction;
     case Enclosing::resize:

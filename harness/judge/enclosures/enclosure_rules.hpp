@@ -67,6 +67,9 @@ inline constexpr double kFunctionUnits = 16;
 [[nodiscard]] Result<Outputs> enclose_normalization(const Call& call);
 [[nodiscard]] Result<Outputs> enclose_norm(const Call& call);
 
+// enclosure_recurrent.cpp: LSTM and GRU.
+[[nodiscard]] Result<Outputs> enclose_recurrent(const Call& call);
+
 // enclosure_sums.cpp: what moves, selects and sums.
 [[nodiscard]] Result<Outputs> enclose_selection(const Call& call);
 [[nodiscard]] Result<Outputs> enclose_max_pool(const Call& call);

@@ -73,8 +73,13 @@ bool keeps_weight(const Evidence& evidence, const model::Node& node) {
   return evidence.options.weights_only() ? asked_in_float(evidence, node) : runs_in_float(evidence, node);
 }
 
-std::int64_t block_asked(const converters::Options& options, std::string_view op, std::int64_t rank) {
-  return rank == 2 && is_matrix_product(traits_of(op).product) ? options.block : 0;
+WeightForm weight_form(const Evidence& evidence, std::optional<std::size_t> node, std::string_view op,
+                       std::int64_t rank) {
+  const auto shown = node ? evidence.weight_forms.find(*node) : evidence.weight_forms.end();
+  if (shown != evidence.weight_forms.end()) return shown->second;
+  const converters::Options& options = evidence.options;
+  const bool matrix = rank == 2 && is_matrix_product(traits_of(op).product);
+  return {options.weight, options.scale_type, matrix ? options.block : 0, options.symmetric};
 }
 
 bool lists_scales(const Evidence& evidence) {

@@ -39,8 +39,10 @@ class Indexed {
 
 /// Its weight stays real: where weights alone are quantized nothing runs on codes, and what is asked counts.
 [[nodiscard]] bool keeps_weight(const Evidence& evidence, const model::Node& node);
-/// How many neighbours along the summed axis of this operator's weight are to share a scale; 0: a whole channel does.
-[[nodiscard]] std::int64_t block_asked(const converters::Options& options, std::string_view op, std::int64_t rank);
+/// The form in which the weight of a node of the original is to be, by the options or by what the artifact shows:
+/// blocks are asked for of matrices that are multiplied, `rank` being the weight's.
+[[nodiscard]] WeightForm weight_form(const Evidence& evidence, std::optional<std::size_t> node, std::string_view op,
+                                     std::int64_t rank);
 
 /// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
 [[nodiscard]] bool lists_scales(const Evidence& evidence);

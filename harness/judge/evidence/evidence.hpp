@@ -54,6 +54,15 @@ struct OriginalForm {
   std::map<std::string, double, std::less<>> uncertainty = {};
 };
 
+/// What the codes of a weight are.
+struct WeightForm {
+  core::DType type = core::DType::int8;
+  core::DType scale_type = core::DType::float32;
+  std::int64_t block = 0;  ///< elements along what is summed that share a scale; 0: no blocks
+  bool symmetric = true;
+  friend bool operator==(const WeightForm&, const WeightForm&) = default;
+};
+
 /// Everything the judge reads. Of the converter's, it runs nothing but what `ask_trace` does.
 struct Evidence {
   const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
@@ -69,8 +78,9 @@ struct Evidence {
   /// after.
   std::shared_ptr<const std::unordered_map<std::string, std::size_t>> precision_index;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
-  /// The original in the artifact's form (absorbed(), equalized(), distributed(), renormalized(), rescaled()), which
-  /// `model` is then; null where it is the case's.
+  bool ports_written = false;  ///< ... a ready one, with the original's types at its ports (with_float_ports())
+  /// The original in the artifact's form (absorbed(), equalized(), distributed(), folded_forward(), renormalized(),
+  /// rescaled()), which `model` is then; null where it is the case's.
   std::shared_ptr<const OriginalForm> form;
   /// How far the values of the original's `tensor` may be off because of that form, relative to the largest.
   [[nodiscard]] double uncertainty_of(std::string_view tensor) const {
@@ -80,6 +90,9 @@ struct Evidence {
   }
   /// Of a ready artifact: what somebody states of the options that it was made with, as JSON; the rest it shows.
   std::optional<std::string> stated_options;
+  /// Of nodes of the original, by index: forms that a ready artifact shows where its weights don't all have one and
+  /// nobody states any. Empty elsewhere (weight_form() in demands.hpp).
+  std::map<std::size_t, WeightForm> weight_forms;
   /// False where ranges come from a table that doesn't say how: they are then held to what any method may give
   /// (options.method is mse, the widest).
   bool method_stated = true;

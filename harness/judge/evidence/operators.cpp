@@ -89,6 +89,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .exact = true,
      .unchanged_since_7 = true},
     {.op = "Floor", .enclosing = Enclosing::step, .leap = Leap::decides},
+    {.op = "GRU", .enclosing = Enclosing::recurrent},
     {.op = "Gather", .data_inputs = 1, .enclosing = Enclosing::selection, .movement = Movement::selects, .exact = true},
     {.op = "GatherElements",
      .data_inputs = 1,
@@ -127,6 +128,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::normalization,
      .normalization = Normalization::own_moments,
      .weighted = true},
+    {.op = "LSTM", .enclosing = Enclosing::recurrent},
     {.op = "LayerNormalization",
      .data_inputs = 1,
      .enclosing = Enclosing::normalization,
@@ -242,6 +244,8 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
 });
 
 /// Whether what a Resize or Pad makes is, by its attributes, its operand's elements and exact zeros.
+bool depends_on_attributes(Movement movement) { return movement == Movement::pads || movement == Movement::resamples; }
+
 bool moves_by_attributes(const Node& node, Movement movement) {
   if (movement == Movement::resamples) {
     // tf_crop_and_resize fills in a value of its own.
@@ -291,8 +295,11 @@ bool always_moves(const OperatorTraits& traits) {
 
 bool only_moves(const Node& node) {
   const OperatorTraits& traits = traits_of(node);
-  const bool depends = traits.movement == Movement::pads || traits.movement == Movement::resamples;
-  return depends ? moves_by_attributes(node, traits.movement) : always_moves(traits);
+  return depends_on_attributes(traits.movement) ? moves_by_attributes(node, traits.movement) : always_moves(traits);
+}
+
+bool computes_by_attributes(const Node& node) {
+  return depends_on_attributes(traits_of(node).movement) && !only_moves(node);
 }
 
 bool selects_by_position(const Node& node) {
@@ -349,6 +356,17 @@ WeightLayout weight_layout(const Node& node, std::int64_t rank, std::size_t oper
       // Rows of the operand on the left, columns of the one on the right.
       if (rank < 2) return {.axis = -1};
       return {.axis = (operand == 0) != reads_transposed(node, operand) ? rank - 2 : rank - 1};
+  }
+}
+
+std::int64_t summed_axis(std::string_view op, std::int64_t channels, std::int64_t rank) {
+  switch (traits_of(op).product) {
+    case Product::convolution:
+      return 1;
+    case Product::transposed_convolution:
+      return 0;
+    default:
+      return 2 * rank - 3 - channels;  // the last two but this one
   }
 }
 

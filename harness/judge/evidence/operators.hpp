@@ -82,6 +82,7 @@ enum class Enclosing {
   power,             ///< one operand to the power of another
   product,           ///< of two operands
   quotient,          ///< of two operands
+  recurrent,         ///< LSTM and GRU: gates, step by step
   reduction,         ///< sums and means along axes
   resize,            ///< elements, or means of neighbours
   root,
@@ -141,6 +142,8 @@ struct OperatorTraits {
 /// Whether every element of the result is one of the operand's, or an exact zero: quantized values pass through as they
 /// are. False where that depends on more than the attributes (the constant of a Pad). Concat joins and does not move.
 [[nodiscard]] bool only_moves(const model::Node& node);
+/// A Pad that adds a value, a Resize that mixes several: others of its operator only move.
+[[nodiscard]] bool computes_by_attributes(const model::Node& node);
 /// As above, of all nodes of an operator: false where some compute (Pad, Resize).
 [[nodiscard]] bool always_moves(const OperatorTraits& traits);
 /// Whether every element of the result is an element of an operand, or a constant, and which one is settled by
@@ -186,5 +189,7 @@ struct WeightLayout {
 };
 /// `operand` is the input that the weight of `rank` axes is; only a matrix product's may be 0.
 [[nodiscard]] WeightLayout weight_layout(const model::Node& node, std::int64_t rank, std::size_t operand = 1);
+/// The axis of the weight that a product adds up along, where its channels lie along `channels`.
+[[nodiscard]] std::int64_t summed_axis(std::string_view op, std::int64_t channels, std::int64_t rank);
 
 }  // namespace assay::judge

@@ -79,6 +79,7 @@ struct Finding {
   double margin = 0;       ///< |e| ÷ limit where it is numeric
   bool amber = false;      ///< recorded and shown, but only allowed, not required: never red by itself
   double portion = 1;      ///< of the values that it is about, those that are wrong
+  bool placement = false;  ///< a policy places its quantizers otherwise: in front of, behind, or not behind this node
   bool predicted = false;  ///< found against the predicted noise, not against a bound (prediction.hpp)
   /// The tensor whose scale is wrong, where this value is right for the right one; "" elsewhere.
   std::string follows = {};

@@ -137,12 +137,30 @@ class PrecisionCheck {
     }
     mixed_ = true;
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
-    const bool weight = sums_products(node) && context_.alignment->has_weight_in_codes(index);
-    if (map != nullptr && !evidence_.options.weights_only() ? ran_in_int8(*map) : weight) {
+    const bool weight =
+        sums_products(node) && (context_.alignment->has_weight_in_codes(index) || tells_weight_scale(node));
+    const bool mapped = map != nullptr && !evidence_.options.weights_only() && ran_in_int8(*map);
+    const bool silent = map == nullptr || evidence_.options.weights_only() || context_.artifact == nullptr;
+    if (mapped || (silent && weight)) {
       add(node, false,
           fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type,
-                      core::word_of(demand.precision), map == nullptr ? " (its weight is quantized)" : ""));
+                      core::word_of(demand.precision), mapped ? "" : " (its weight is quantized)"));
     }
+  }
+
+  /// Without an artifact: a scale is told of the node's weight, and every node that reads it was asked for in float.
+  bool tells_weight_scale(const Node& node) const {
+    if (context_.artifact != nullptr || !lists_scales(evidence_)) return false;
+    const auto slots = weight_slots(node, constants_);
+    if (!slots) return false;
+    const std::string& weight = node.inputs[slots->weight];
+    const bool told = std::ranges::find(evidence_.conversion.tensors, weight, &converters::TensorScale::name) !=
+                      evidence_.conversion.tensors.end();
+    return told && std::ranges::all_of(evidence_.model->graph.nodes, [&](const Node& other) {
+             if (std::ranges::find(other.inputs, weight) == other.inputs.end()) return true;
+             const auto demand = demand_of(other);
+             return demand && is_float(demand->precision);
+           });
   }
 
   const LayerContext& context_;

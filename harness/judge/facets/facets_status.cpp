@@ -50,8 +50,11 @@ std::optional<Verdict> death(Outcome outcome) {
   return std::nullopt;
 }
 
-std::string where(const std::string& node, const std::string& op) {
-  if (node.empty() && op.empty()) return "";
+/// In front of the reason, which may say it itself.
+template <typename Reply>
+std::string where(const Reply& reply) {
+  const std::string &node = reply.node, &op = reply.op;
+  if ((node.empty() && op.empty()) || reply.reason.starts_with(fmt::format("node \"{}\"", node))) return "";
   if (node.empty()) return fmt::format("operator {}: ", op);
   return op.empty() ? fmt::format("node \"{}\": ", node) : fmt::format("node \"{}\" ({}): ", node, op);
 }
@@ -128,8 +131,7 @@ std::string leftover(const Evidence& evidence) {
 
 Judgement settle_refusal(const Evidence& evidence) {
   const converters::ConvertReply& reply = evidence.conversion;
-  const std::string said =
-      fmt::format("{}{}", where(reply.node, reply.op), reply.reason.empty() ? "(no reason)" : reply.reason);
+  const std::string said = fmt::format("{}{}", where(reply), reply.reason.empty() ? "(no reason)" : reply.reason);
   if (reply.outcome == Outcome::ok) {
     const corpus::Expectation& expect = evidence.test_case->expect;
     return settled(Verdict::fail, Stage::convert, Facet::status, expect.refused_node.value_or(""),
@@ -179,14 +181,13 @@ std::optional<Judgement> settle_executions(const Evidence& evidence) {
       Judgement out;
       out.verdict = Verdict::unsupported;
       out.gate = default_gate(out.verdict);
-      out.reason = fmt::format("{}{}", where(reply.node, reply.op), reply.reason);
+      out.reason = fmt::format("{}{}", where(reply), reply.reason);
       return out;
     }
     const Verdict verdict = death(reply.outcome).value_or(Verdict::fail);
-    Judgement out =
-        settled(verdict, Stage::execute, Facet::status, reply.node, reply.op,
-                fmt::format("data set \"{}\": execution ended with {}: {}{}", execution.data_set,
-                            converters::outcome_name(reply.outcome), where(reply.node, reply.op), reply.reason));
+    Judgement out = settled(verdict, Stage::execute, Facet::status, reply.node, reply.op,
+                            fmt::format("data set \"{}\": execution ended with {}: {}{}", execution.data_set,
+                                        converters::outcome_name(reply.outcome), where(reply), reply.reason));
     out.findings.front().data_set = execution.data_set;
     return death(reply.outcome) ? out : with_diagnosis(std::move(out), evidence, reply);
   }
@@ -229,19 +230,17 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
   if (expect.status == "refused" || may_refuse) return settle_refusal(evidence);
   if (reply.outcome == Outcome::refused) {
     const bool complete = !reply.node.empty() && !reply.op.empty() && !reply.reason.empty();
-    return with_diagnosis(
-        settled(Verdict::refused, Stage::convert, Facet::status, reply.node, reply.op,
-                fmt::format("expected a conversion, but it was refused{}\n  {}{}",
-                            complete ? "" : " without naming node, operator and reason", where(reply.node, reply.op),
-                            reply.reason.empty() ? "(no reason)" : reply.reason)),
-        evidence, reply);
+    return with_diagnosis(settled(Verdict::refused, Stage::convert, Facet::status, reply.node, reply.op,
+                                  fmt::format("expected a conversion, but it was refused{}\n  {}{}",
+                                              complete ? "" : " without naming node, operator and reason", where(reply),
+                                              reply.reason.empty() ? "(no reason)" : reply.reason)),
+                          evidence, reply);
   }
   if (reply.outcome == Outcome::error) {
-    return with_diagnosis(
-        settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
-                fmt::format("expected a conversion, but it ended with an error\n  {}{}", where(reply.node, reply.op),
-                            reply.reason.empty() ? "(no message)" : reply.reason)),
-        evidence, reply);
+    return with_diagnosis(settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
+                                  fmt::format("expected a conversion, but it ended with an error\n  {}{}", where(reply),
+                                              reply.reason.empty() ? "(no message)" : reply.reason)),
+                          evidence, reply);
   }
   if (evidence.own_limit) {
     Judgement limit = own_fault(*evidence.own_limit);

@@ -2,16 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <span>
 #include <vector>
 
+#include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/audit/granted_params.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
+namespace {
+
+/// A bias that int32 can't hold at the step of its product: whether a converter makes the weight's step larger, and
+/// with that the noise, or leaves such a bias in float, nobody says.
+bool any_bias_beyond_codes(const LayerContext& context) {
+  const GrantedParams granted(context);
+  const Alignment& alignment = *context.alignment;
+  return std::ranges::any_of(alignment.operations, [&](const Alignment::Operation& entry) {
+    const auto slots = weight_slots(entry.node, alignment.constants);
+    if (!slots || !slots->has_bias_slot || entry.node.input(2).empty()) return false;
+    const auto bias = alignment.constants.find(entry.node.input(2));
+    const auto read = context.audited.find(entry.node.inputs[slots->weight == 0 ? 1 : 0]);
+    const core::TensorPtr weight = alignment.constants.find(entry.node.inputs[slots->weight])->second;
+    if (bias == alignment.constants.end() || read == context.audited.end() || !weight->is_real()) return false;
+    const auto scales = [&](const core::Tensor* own) {
+      return granted.usual_weight_params(entry.original, *weight, slots->axis, own, read->second.scale.front()).scale;
+    };
+    return scales(bias->second.get()) != scales(nullptr);
+  });
+}
+
+}  // namespace
+
 std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds) {
-  if (context.ranges != nullptr && any_free_scale(*context.ranges)) {
+  if (context.ranges != nullptr && (any_free_scale(*context.ranges) || any_bias_beyond_codes(context))) {
     return std::nullopt;
   }
   double error = 0, predicted = 0, signal = 0;
@@ -110,7 +136,13 @@ double float_noise_limit(const LayerContext& context, const NoiseEvidence& evide
   if (*draws == 0) return 0;  // nothing rounds
   // Of n independent draws, mean(e²) falls below R of its expectation with at most (R·e^(1−R))^(n/2).
   const double exponent = alarm_exponent(context, kMeasuredShare);
-  return std::min(kFloatNoiseRatio, std::exp(-1 - 2 * exponent / static_cast<double>(*draws)));
+  const double drawn = std::exp(-1 - 2 * exponent / static_cast<double>(*draws));
+  // An operator on codes gives multiples of a step, and the exact outputs lie anywhere between two: n unlike ones that
+  // are all as near as R says fill (2πe·R·(σ / step)²)^(n/2) of the steps' volume, whatever the inputs.
+  constexpr double kMostSteps = 1000;  // of s_x·s_w in the noise's deviation: some hundreds for sums of 1000 products
+  const double near = std::exp(-2 * exponent / static_cast<double>(evidence.distinct)) /
+                      (2 * std::numbers::pi * std::numbers::e * kMostSteps * kMostSteps);
+  return std::min(kFloatNoiseRatio, std::max(drawn, near));
 }
 
 }  // namespace assay::judge

@@ -18,8 +18,8 @@ struct NoiseEvidence {
 /// Nothing where a noise can't be predicted.
 [[nodiscard]] std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds);
 /// The R below which such evidence means that the outputs were computed in float: as measured (measured_limits.hpp)
-/// with 1000 distinct outputs; with fewer, what so many independent draws fall below with the run's false-alarm
-/// probability (docs/oracle_numerics.md).
+/// with 1000 distinct outputs; with fewer, what so many independent draws, or unlike outputs between the steps of an
+/// operator on codes, fall below with the run's false-alarm probability (docs/oracle_numerics.md).
 [[nodiscard]] double float_noise_limit(const LayerContext& context, const NoiseEvidence& evidence);
 
 }  // namespace assay::judge

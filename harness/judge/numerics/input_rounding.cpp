@@ -158,7 +158,7 @@ class InputRounding {
   /// Whether all elements with the same code, rounded as `style` does, give the same output.
   [[nodiscard]] bool explains(const QuantParams& params, const Style& style) {
     // Without zero_point and ends: both are functions of the rounded quotient too.
-    const QuantParams open{params.scale, {0}, core::DType::int16, std::nullopt};
+    const QuantParams open{params.scale, {0}, core::DType::int32, std::nullopt};
     std::map<std::int64_t, double> output_of;
     for (std::size_t i = 0; i < context_.evidence.executions.size(); ++i) {
       const auto pair = values_of(i);

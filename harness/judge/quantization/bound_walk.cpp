@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/enclosures/branches.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
+#include "harness/judge/enclosures/enclosure_rules.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -73,7 +75,8 @@ void BoundWalk::run(const OnTensor& on_tensor) {
     storage.reserve(2 * node.inputs.size() + 1);
     const double unit = sources_.float32 ? plan_.half_unit_of(i) : 0;
     std::vector<const Enclosure*> inputs, before;
-    bool complete = model::captured_names(node).empty();
+    const bool branching = is_branching(node);
+    bool complete = branching || model::captured_names(node).empty();
     for (std::size_t k = 0; k < node.inputs.size() && complete; ++k) {
       const auto constant = plan_.constants(i).inputs.find(k);
       before.push_back(nullptr);
@@ -101,7 +104,7 @@ void BoundWalk::run(const OnTensor& on_tensor) {
       inputs[k] = &storage.emplace_back(*inputs[k]);
       storage.back().relative += unit;
     }
-    core::Result<std::vector<Enclosure>> outputs = enclose(node, inputs);
+    core::Result<std::vector<Enclosure>> outputs = branching ? follow(i) : enclose(node, inputs);
     for (std::size_t k = 0; outputs && unit > 0 && k < outputs->size(); ++k) {
       if (auto status = round_to_half((*outputs)[k], unit, node); !status) outputs = status.error();
     }
@@ -249,7 +252,10 @@ Enclosure BoundWalk::static_operand(std::size_t entry, std::size_t index, const 
     const bool is_input = plan_.alignment().original->graph.find_input(tensor) != nullptr;
     return (is_input ? sources_.inputs : sources_.inner) ? rounded(tensor, value) : value;
   }
-  const std::string codes = plan_.alignment().codes_read(entry, index);
+  return known_operand(tensor, value, plan_.alignment().codes_read(entry, index));
+}
+
+Enclosure BoundWalk::known_operand(const std::string& tensor, const Enclosure& value, const std::string& codes) const {
   Enclosure hull = value;
   for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
     const TensorPtr known = value.centre->is_real() ? known_(rounding.codes) : nullptr;
@@ -280,6 +286,34 @@ Enclosure BoundWalk::static_operand(std::size_t entry, std::size_t index, const 
     hull.high = std::make_shared<const Tensor>(std::move(high));
   }
   return hull;
+}
+
+/// The branch that an If takes, in float, on the tensors around it in whichever form it reads them.
+core::Result<std::vector<Enclosure>> BoundWalk::follow(std::size_t entry) const {
+  const Alignment& model = plan_.alignment();
+  const Alignment::Operation& operation = model.operations[entry];
+  if (operation.made == nullptr) return rules::no_bound(operation.node, "which constants its branches read is unknown");
+  const Node& made = model.artifact->artifact().graph.nodes[operation.made->index];
+  if (!same_branches(operation.node, made)) return rules::no_bound(operation.node, "its branches were changed");
+  const Constants constants = constants_of(model.artifact->artifact().graph);
+  std::map<std::string, Enclosure> read;
+  const auto known = [&](const std::string& name) -> const Enclosure* {
+    if (const auto found = read.find(name); found != read.end()) return &found->second;
+    if (const Enclosure* value = find(name)) {
+      if (!value->centre->is_real()) return value;
+      if (known_) return &read.emplace(name, known_operand(name, *value, "")).first->second;
+      const bool is_input = model.original->graph.find_input(name) != nullptr;
+      const bool counts = is_input ? sources_.inputs : sources_.inner;
+      return &read.emplace(name, counts ? rounded(name, *value) : *value).first->second;
+    }
+    const auto constant = model.constants.find(name);
+    const auto own = constants.find(name);
+    const bool same = constant != model.constants.end() && own != constants.end() && *own->second == *constant->second;
+    if (!same) return nullptr;
+    return &read.emplace(name, exact_enclosure(constant->second)).first->second;
+  };
+  const BranchScope around{known, [&](const std::string& domain) { return model.opset(domain); }};
+  return enclose_branch(operation.node, around, sources_.float32 ? kFloatArithmetic : Arithmetic{});
 }
 
 }  // namespace assay::judge

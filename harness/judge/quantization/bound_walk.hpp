@@ -78,6 +78,10 @@ class BoundWalk {
                                   const Enclosure& value) const;
   [[nodiscard]] Enclosure static_operand(std::size_t entry, std::size_t index, const std::string& tensor,
                                          const Enclosure& value) const;
+  /// Locally: what a reader of `codes` gets; of "", one of which only the tensor is known.
+  [[nodiscard]] Enclosure known_operand(const std::string& tensor, const Enclosure& value,
+                                        const std::string& codes) const;
+  [[nodiscard]] core::Result<std::vector<Enclosure>> follow(std::size_t entry) const;
 
   const QuantizationPlan& plan_;
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;

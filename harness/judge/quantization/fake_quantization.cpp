@@ -158,6 +158,18 @@ void FakeQuantization::find_unmodelled() {
       say(fmt::format("the BatchNormalization behind node \"{}\" ({}) may be folded into it", entry.node.name,
                       entry.node.op_type));
     }
+    // Beside fine steps of a weight its bias decides their size.
+    const bool fine = !core::is_real(evidence.options.weight) && core::element_size_bits(evidence.options.weight) > 8;
+    if (fine && !plan_.alignment().folded_further(entry).empty()) {
+      say(fmt::format(
+          "whether the constant that is added behind node \"{}\" is in its bias decides its weight's scales",
+          entry.node.name));
+    }
+    // Of W the largest positive weights lie beyond the last code, of -2·W the largest negative ones.
+    if (policy.divisor > 127 && alpha_of(evidence.model->graph.nodes[entry.original]) < 0) {
+      say(fmt::format("whether the negative alpha of node \"{}\" is in its weights decides which of them are cut off",
+                      entry.node.name));
+    }
   }
   if (lists_scales(evidence)) return;
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
@@ -247,6 +259,7 @@ void FakeQuantization::assume_roundings() {
 bool FakeQuantization::moves(const Node& node) const {
   const auto& shares = context_.evidence.converter.policy.shares;
   if (traits_of(node).movement == Movement::copies) return true;
+  if (supposed_.own_ranges && computes_by_attributes(node)) return false;
   return shares && std::ranges::find(*shares, model::operator_name(node)) != shares->end();
 }
 
@@ -381,7 +394,13 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const Rounding* read = QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)),
                                                    plan_.alignment().codes_read(entry, data));
   const double input_scale = read == nullptr ? 0 : read->params.scale.front();
-  const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
+  // Scales of a weight in batches lie along an axis only where that is said.
+  const auto& tensors = context_.evidence.conversion.tensors;
+  const auto told = std::ranges::find_if(tensors, [&](const auto& tensor) {
+    return tensor.name == context_.evidence.model->graph.nodes[original].input(slots.weight) &&
+           tensor.params.scale.size() > 1 && tensor.params.axis == slots.axis;
+  });
+  const std::int64_t axis = !declared && slots.batched && told == tensors.end() ? -1 : slots.axis;
   const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
   const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : b.get();
   const QuantParams params = declared
@@ -397,7 +416,18 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const bool bias_quantized =
       made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr && !core::is_real(params.type);
   if (b != nullptr && bias_quantized && input_scale > 0) {
-    constants_[entry][2] = nearest_bias(*b, input_scale, params.scale);
+    std::vector<double> scales = params.scale;
+    // Where all weights are zero any scale is right that isn't beyond the others', and the bias is rounded by it.
+    if (told != tensors.end() && told->params.scale.size() == scales.size()) {
+      const ChannelIndex index = ChannelIndex::of_layout(weight->shape(), params);
+      std::vector<bool> zero(scales.size(), true);
+      for (std::size_t i = 0; i < weight->reals().size(); ++i)
+        if (weight->reals()[i] != 0) zero[index.channel(i)] = false;
+      const double largest = std::ranges::max(params.scale);
+      for (std::size_t c = 0; c < scales.size(); ++c)
+        if (zero[c]) scales[c] = std::min(told->params.scale[c], largest);
+    }
+    constants_[entry][2] = nearest_bias(*b, input_scale, scales);
   }
 }
 

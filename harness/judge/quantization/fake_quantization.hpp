@@ -17,6 +17,8 @@ namespace assay::judge {
 struct Supposed {
   std::map<std::size_t, bool> in_float;          ///< by operation, in place of what is reported or asked for
   std::set<std::string, std::less<>> stay_real;  ///< tensors that are not rounded
+  /// What computes by its attributes has a range of its own, though the policy lists its operator in `shares`.
+  bool own_ranges = false;
 };
 
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:

@@ -70,7 +70,8 @@ class NoiseWalk {
       if (node.inputs[k].empty()) {
         inputs.push_back({});
       } else if (constant != plan_.constants(index).inputs.end()) {
-        inputs.push_back(constant_noise(constant->second, sums_products(node)));
+        const bool drops = steps_ == Steps::finest && plan_.may_be_fine_data(index, k);
+        inputs.push_back(constant_noise(constant->second, sums_products(node) && !drops));
       } else {
         const auto found = values_.find(node.inputs[k]);
         if (found == values_.end()) {
@@ -124,13 +125,18 @@ class NoiseWalk {
     return std::move(*outputs);
   }
 
-  /// A radius of half a step is the end of a uniform draw: variance r²/3.
-  static Noisy constant_noise(const Enclosure& constant, bool quantized) {
+  /// A radius of half a step is the end of a uniform draw: variance r²/3. Where the least is asked for, what lies on a
+  /// code has none, such as the largest weight of each channel, which may be its only one.
+  [[nodiscard]] Noisy constant_noise(const Enclosure& constant, bool quantized) const {
+    constexpr double kOnGrid = 1e-3;  // of a step
     Noisy noisy{constant.centre, {}};
     if (quantized && !constant.is_point()) {
       noisy.variance = radius_of(constant);
-      for (double& value : noisy.variance) {
-        value = value * value / 3;
+      for (std::size_t i = 0; i < noisy.variance.size(); ++i) {
+        double& value = noisy.variance[i];
+        const double steps = value > 0 ? constant.centre->as_real(static_cast<std::int64_t>(i)) / (2 * value) : 0;
+        const bool on_grid = steps_ == Steps::finest && std::fabs(steps - std::nearbyint(steps)) < kOnGrid;
+        value = on_grid ? 0 : value * value / 3;
       }
     }
     return noisy;

@@ -46,7 +46,7 @@ class OtherRoundings {
   std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
                                                         std::span<const Tensor* const> inputs) const {
     if (auto rounded = in_halves(node, opset, inputs)) return rounded;
-    if (!node.domain.empty() || inputs.empty() || inputs[0] == nullptr) return std::nullopt;
+    if (inputs.empty() || inputs[0] == nullptr) return std::nullopt;
     if (node.op_type == "DynamicQuantizeLinear") {
       auto made = reference::execute_node(node, opset, inputs);
       if (made) made->front() = *inputs[0];
@@ -154,7 +154,7 @@ class OtherSides {
     constexpr double kFloat32Error = 0x1p-20;  // of a sum of a few products, or of a division by a scale
     constexpr double kRoundedBefore = 0.25;    // of a step: half of the half step before a shift by one
     const double side = draw_ % 2 == 0 ? 1 : -1;
-    if (!node.domain.empty() || inputs.empty() || inputs[0] == nullptr || !inputs[0]->is_real()) return std::nullopt;
+    if (inputs.empty() || inputs[0] == nullptr || !inputs[0]->is_real()) return std::nullopt;
     const bool dynamic = node.op_type == "DynamicQuantizeLinear";
     const bool rounds =
         node.op_type == "QuantizeLinear" && inputs.size() > 1 && inputs[1] != nullptr && inputs[1]->size() == 1;
@@ -164,6 +164,8 @@ class OtherSides {
     const bool real = rounds && inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->is_real() && step > 0;
     core::Rng rng(draw_ + 1, node.input(0));
     for (double& value : values.reals()) {
+      if (!std::isfinite(value))
+        continue;  // the logarithm of a zero: no last place that differs, and a code of its own
       const double error = kFloat32Error * std::max(step, std::fabs(value));
       const double own = real ? 2 * step * core::half_gap(value / step, inputs[2]->type()) : step;
       value += twice_ ? side * (kRoundedBefore * own + error) : rng.uniform(-1, 1) * error;
@@ -267,11 +269,25 @@ std::string unknown_choices(const Evidence& evidence) {
   return "the converter reports no scales, and its policy averages ranges";
 }
 
-/// What the policy leaves open and changes what is rounded: whether the normalizations that may have been folded were.
-std::vector<bool> open_choices(const QuantizationPlan& plan) {
+/// What the policy leaves open and changes what is rounded.
+struct Choice {
+  bool all_folded = false;  ///< the normalizations that may have been folded were
+  Supposed supposed;
+};
+std::vector<Choice> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
   const bool may_fold = std::ranges::any_of(plan.alignment().operations,
                                             [](const auto& entry) { return entry.maybe_folded.has_value(); });
-  return may_fold ? std::vector{false, true} : std::vector{false};
+  const bool may_have_own_range =
+      !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, &computes_by_attributes);
+  std::vector<Choice> choices{{}};
+  if (may_fold) choices.push_back({true, {}});
+  if (may_have_own_range) {
+    for (std::size_t i = 0, count = choices.size(); i < count; ++i) {
+      choices.push_back(choices[i]);
+      choices.back().supposed.own_ranges = true;
+    }
+  }
+  return choices;
 }
 
 /// What an output is, or a constant that is given out: within half a step of a scale for all of it.
@@ -288,10 +304,10 @@ TensorPtr value_of(const FakeQuantization& prediction, const QuantizationPlan& p
   return std::make_shared<const Tensor>(std::move(moved));
 }
 
-Result<NoiseByOutput> draw_under(const LayerContext& context, const core::TensorMap& inputs,
+Result<NoiseByOutput> draw_under(const LayerContext& context, const Supposed& supposed, const core::TensorMap& inputs,
                                  const core::TensorMap& expected, std::uint64_t draws) {
   const QuantizationPlan plan(context);
-  FakeQuantization prediction(context, plan);
+  FakeQuantization prediction(context, plan, supposed);
   if (const core::Status status = prediction.run(inputs); !status) return status.error();
   const model::Graph& graph = context.evidence.model->graph;
   Decisions decisions(graph);
@@ -435,15 +451,15 @@ Result<NoiseByOutput> draw_from_policy(const LayerContext& context, const Quanti
   }
   NoiseByOutput widest;
   const Evidence evidence = without_outputs(context.evidence);
-  for (const bool all_folded : open_choices(plan)) {
+  for (const Choice& choice : open_choices(evidence, plan)) {
     const LayerContext chosen{.evidence = evidence,
                               .artifact = nullptr,
-                              .alignment = align(evidence, nullptr, all_folded),
+                              .alignment = align(evidence, nullptr, choice.all_folded),
                               .reference = {},
                               .ranges = context.ranges,
                               .audited = context.audited,
                               .calibration = context.calibration};
-    const auto noise = draw_under(chosen, inputs, expected, draws);
+    const auto noise = draw_under(chosen, choice.supposed, inputs, expected, draws);
     if (!noise) return noise.error();
     for (const auto& [output, drawn] : *noise) widest[output].or_else(drawn);
   }

@@ -12,6 +12,7 @@
 #include "harness/judge/enclosures/enclosure_rules.hpp"
 #include "harness/judge/enclosures/execution_style.hpp"
 #include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -79,14 +80,28 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
-/// How far codes of its own, over a range of `extent`, move the elements of a constant: half a step of 8 bits, or of
-/// float8.
-std::vector<double> own_radius(const Tensor& constant, double extent, core::DType type) {
-  std::vector<double> radius(static_cast<std::size_t>(constant.size()), extent / 254 / 2);
-  if (!core::is_real(type)) return radius;
-  const double scale = extent / 2 / static_cast<double>(core::integer_limits(type).high);
-  const CodeSpan span = CodeSpan::of({{scale}, {0}, type, {}}, {});
-  for (std::size_t i = 0; i < radius.size(); ++i) radius[i] = span.half(constant.reals()[i]);
+/// How far codes of its own may move the elements of a constant: half a step of 8 bits, or of float8, symmetric or not;
+/// and what the policy's scale cuts off, where the largest lies beyond its last code.
+std::vector<double> own_radius(const TensorPtr& constant, const converters::Options& options,
+                               const converters::Policy& policy) {
+  double low = 0, high = 0;
+  for (const double value : constant->reals()) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  const double extent = std::max(high - low, 2 * std::max(high, -low));
+  std::vector<double> radius(static_cast<std::size_t>(constant->size()), extent / 254 / 2);
+  if (core::is_real(options.activation)) {
+    const double scale = extent / 2 / static_cast<double>(core::integer_limits(options.activation).high);
+    const CodeSpan span = CodeSpan::of({{scale}, {0}, options.activation, {}}, {});
+    for (std::size_t i = 0; i < radius.size(); ++i) radius[i] = span.half(constant->reals()[i]);
+    return radius;
+  }
+  for (const bool symmetric : {true, options.symmetric}) {
+    const std::vector<double> stated =
+        radius_of(rounded_constant(constant, derive_params(low, high, options.activation, symmetric, policy)));
+    for (std::size_t i = 0; i < radius.size(); ++i) radius[i] = std::max(radius[i], stated[i]);
+  }
   return radius;
 }
 
@@ -101,10 +116,15 @@ TensorPtr corrected_bias(const Operand& declared, const Tensor& original, double
   return std::make_shared<const Tensor>(value->type(), value->shape(), std::move(values));
 }
 
-/// Nothing is rounded behind it: it moves, and the policy states no other, or it makes no data.
-bool keeps_its_codes(const Node& node, const converters::Policy& policy) {
+/// Nothing is rounded behind it: it moves, and the policy states no other, or it makes no data. Where neither policy
+/// nor scales say whose range the result has, it may be its own, unless all elements are there: then it is the same.
+bool keeps_its_codes(const Node& node, const Evidence& evidence) {
   const OperatorTraits& traits = traits_of(node);
-  return traits.shape_only || traits.constant || (only_moves(node) && may_carry(node, policy));
+  if (traits.shape_only || traits.constant) return true;
+  if (!only_moves(node) || !may_carry(node, evidence.converter.policy)) return false;
+  const bool told = evidence.converter.policy.shares || !evidence.conversion.tensors.empty();
+  return told || traits.movement == Movement::copies || traits.movement == Movement::reshapes ||
+         traits.movement == Movement::permutes;
 }
 
 }  // namespace
@@ -169,7 +189,7 @@ void QuantizationPlan::assume_roundings() {
   for (const Alignment::Operation& entry : model_.operations) {
     for (const std::string& output : entry.node.outputs) {
       if (!output.empty()) {
-        assume(output, keeps_its_codes(entry.node, context_.evidence.converter.policy));
+        assume(output, keeps_its_codes(entry.node, context_.evidence));
       }
     }
   }
@@ -254,13 +274,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
     } else if (real && may_quantize && context_.artifact == nullptr && context_.evidence.options.calibrates() &&
                !only_moves(entry.node) && i < data_input_count(entry.node) && found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.
-      double low = 0, high = 0;
-      for (const double v : found->second->reals()) {
-        low = std::min(low, v);
-        high = std::max(high, v);
-      }
-      value = enclosure_around(found->second, own_radius(*found->second, std::max(high - low, 2 * std::max(high, -low)),
-                                                         context_.evidence.options.activation));
+      value = enclosure_around(
+          found->second, own_radius(found->second, context_.evidence.options, context_.evidence.converter.policy));
     }
     constants_[index].inputs[i] = std::move(value);
   }
@@ -309,6 +324,12 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
   }
   const TensorPtr bias = model_.constants.find(behind->node.inputs[kBias])->second;
   folded_bias_[static_cast<std::size_t>(behind - model_.operations.begin())] = enclosure_around(bias, bias_radius);
+}
+
+bool QuantizationPlan::may_be_fine_data(std::size_t operation, std::size_t operand) const {
+  constexpr std::size_t kNarrow = 8;
+  return context_.artifact == nullptr && operand == 0 && sums_products(model_.operations[operation].node) &&
+         core::element_size_bits(context_.evidence.options.activation) > kNarrow;
 }
 
 const CodeSpan* QuantizationPlan::data_span(std::size_t entry, std::size_t index) const {
@@ -390,7 +411,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
   if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted && made_weight != nullptr) {
     // Learned rounding has no half-step rule: the declared weight stands for the original's, and the bias with it.
-    const TensorPtr adapted = dequantized_constant(*made_weight);
+    const TensorPtr adapted =
+        declared_values(*made_weight, context_.artifact->artifact().graph.nodes[made->index], entry.node, slots.weight);
     if (adapted != nullptr && adapted->shape() == weight->shape()) {
       constants.inputs[slots.weight] = exact_enclosure(adapted);
     }

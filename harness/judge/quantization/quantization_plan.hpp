@@ -48,6 +48,9 @@ class QuantizationPlan {
     return std::max(own == original_units_.end() ? 0 : own->second,
                     context_.artifact == nullptr ? 0 : context_.artifact->unit(tensor));
   }
+  /// A constant on the left of a product may have an activation's codes, where no artifact shows it: true where these
+  /// have more than 8 bits, so that hardly any noise of it is left.
+  [[nodiscard]] bool may_be_fine_data(std::size_t operation, std::size_t operand) const;
   [[nodiscard]] bool rounds_around_zero() const {
     return context_.artifact == nullptr && context_.evidence.options.symmetric;
   }

@@ -103,7 +103,7 @@ class Builder {
  public:
   explicit Builder(const HtmlScope& scope) : scope_(scope), columns_(strings_) {}
 
-  void plan(const RunInfo& run, const results::Store::Progress& progress) {
+  void plan(const RunInfo& run, const results::Store::JobCounts& jobs) {
     ordered_json json;
     json["id"] = run.id;
     json["command"] = run.command;
@@ -113,12 +113,10 @@ class Builder {
     json["assay_version"] = run.assay_version;
     json["machine"] = fmt::format("{}, {} cores, {}{}{}", run.machine.cpu, run.machine.cores, run.machine.system,
                                   run.machine.accelerators.empty() ? "" : ", ", run.machine.accelerators);
-    const auto count = [&](const std::vector<results::JobKey>& jobs) {
-      return std::ranges::count_if(jobs, [&](const results::JobKey& key) { return in_scope(key.converter); });
-    };
-    json["done"] = count(progress.done);
-    json["started"] = count(progress.started);
-    json["waiting"] = count(progress.waiting);
+    json["done"] = jobs.done;
+    json["started"] = jobs.started;
+    json["waiting"] = jobs.waiting;
+    run_places_.emplace(run.id, runs_.size());
     runs_.push_back(std::move(json));
   }
 
@@ -131,7 +129,20 @@ class Builder {
     }
   }
 
-  core::Status add(ResultRow row) {
+  /// A version that the page counts and of which it holds no verdict.
+  void count(const results::Store::NewestVerdicts& all, const results::Store::NewestVerdicts::Version& version) {
+    std::map<std::string, std::size_t> verdicts;
+    for (const results::Store::Alike& alike : version.alike) {
+      verdicts[all.kinds[alike.kind].verdict] += alike.cases.size();
+    }
+    older_.push_back({version.converter, version.version, verdicts});
+  }
+
+  [[nodiscard]] bool in_scope(const std::string& converter) const {
+    return scope_.converters.empty() || std::ranges::find(scope_.converters, converter) != scope_.converters.end();
+  }
+
+  core::Status add(const std::string& run, ResultRow row) {
     if (!in_scope(row.key.converter)) return core::success();
     for (const results::UnjudgedRow& node : row.unjudged) {
       ++unjudged_[node.op][results::without_numbers_and_paths(node.reason.substr(0, node.reason.find('\n')))];
@@ -142,6 +153,8 @@ class Builder {
       data_.parts.emplace_back(fmt::format("d{}", rows_.size()), *std::move(bytes));
       row.detail.clear();
     }
+    const auto place = run_places_.find(run);
+    if (place == run_places_.end()) return core::success();  // it began after the runs were read
     part_ += (part_.empty() ? "[" : ",") + children_json(row);
     if (rows_.size() % kPartRows == kPartRows - 1) {
       if (auto status = close_part(); !status) return status;
@@ -151,7 +164,7 @@ class Builder {
     row.attempts.clear();
     row.precision.clear();
     row.unjudged.clear();
-    run_of_.push_back(runs_.size() - 1);
+    run_of_.push_back(place->second);
     rows_.push_back(std::move(row));
     return core::success();
   }
@@ -171,6 +184,7 @@ class Builder {
     head["runs"] = runs_;
     head["versions"] = ordered_json::array();
     for (const auto& [version, number] : versions_) head["versions"].push_back({version.first, version.second});
+    head["older"] = older_;
     head["expectations"] = expectations_;
     head["anchors"] = anchors_json(anchors);
     head["changes"] = changes_json();
@@ -193,13 +207,11 @@ class Builder {
   std::vector<std::size_t> run_of_;
   std::map<std::pair<std::string, std::string>, std::size_t, VersionOrder> versions_;
   std::map<std::pair<Series, std::string>, std::size_t> newest_;  ///< of a series by a version: the row
-  ordered_json runs_ = ordered_json::array(), expectations_ = ordered_json::array(), scores_ = ordered_json::array();
+  ordered_json runs_ = ordered_json::array(), expectations_ = ordered_json::array(), scores_ = ordered_json::array(),
+               older_ = ordered_json::array();
+  std::map<std::string, std::size_t> run_places_;
   std::map<std::string, std::size_t> expectation_numbers_;
   std::map<std::string, std::map<std::string, std::size_t>> unjudged_;  ///< nodes by operator and reason
-
-  [[nodiscard]] bool in_scope(const std::string& converter) const {
-    return scope_.converters.empty() || std::ranges::find(scope_.converters, converter) != scope_.converters.end();
-  }
 
   core::Status close_part() {
     if (part_.empty()) return core::success();
@@ -326,23 +338,65 @@ class Builder {
   }
 };
 
+/// All verdicts of the runs that the scope names.
+core::Status add_runs(results::Store& store, const HtmlScope& scope, const std::vector<RunInfo>& runs,
+                      Builder& builder) {
+  for (const RunInfo& run : runs) {
+    if (!scope.run.empty() && run.id != scope.run) continue;
+    core::Status failed = core::success();
+    const auto status = store.each_result(run.id, [&](std::int64_t /*id*/, ResultRow row) {
+      if (failed) failed = builder.add(run.id, std::move(row));
+    });
+    if (!status) return status;
+    if (!failed) return failed;
+  }
+  return core::success();
+}
+
+/// The newest verdicts of the newest versions of each converter; all others are counted.
+core::Status add_newest(results::Store& store, std::size_t versions, Builder& builder) {
+  const auto all = store.newest_verdicts("");
+  if (!all) return all.error();
+  for (std::size_t i = 0; i < all->versions.size(); ++i) {
+    const auto& version = all->versions[i];
+    if (!builder.in_scope(version.converter)) continue;
+    const bool old = i + versions < all->versions.size() && all->versions[i + versions].converter == version.converter;
+    if (old) {
+      builder.count(*all, version);
+      continue;
+    }
+    core::Status failed = core::success();
+    const auto status =
+        store.each_newest(version.converter, version.version, [&](const std::string& run, ResultRow row) {
+          if (failed) failed = builder.add(run, std::move(row));
+        });
+    if (!status) return status;
+    if (!failed) return failed;
+  }
+  return core::success();
+}
+
 }  // namespace
 
 core::Result<ReportData> report_data(results::Store& store, const HtmlScope& scope) {
   const auto runs = store.runs();
   if (!runs) return runs.error();
+  const auto jobs = store.job_counts(scope.converters);
+  if (!jobs) return jobs.error();
   Builder builder(scope);
+  std::size_t verdicts = 0;
   for (const RunInfo& run : *runs) {
     if (!scope.run.empty() && run.id != scope.run) continue;
-    const auto progress = store.progress(run.id);
-    if (!progress) return progress.error();
-    builder.plan(run, *progress);
-    core::Status failed = core::success();
-    const auto status = store.each_result(run.id, [&](std::int64_t /*id*/, ResultRow row) {
-      if (failed) failed = builder.add(std::move(row));
-    });
-    if (!status) return status.error();
-    if (!failed) return failed.error();
+    const auto counts = jobs->find(run.id);
+    const results::Store::JobCounts none, &own = counts == jobs->end() ? none : counts->second;
+    builder.plan(run, own);
+    verdicts += own.done;
+  }
+  const std::size_t versions = scope.versions > 0 ? scope.versions : verdicts > kWholePage ? kNewestVersions : 0;
+  const bool newest = versions > 0 && scope.run.empty();
+  if (const auto added = newest ? add_newest(store, versions, builder) : add_runs(store, scope, *runs, builder);
+      !added) {
+    return added.error();
   }
   const auto scores = store.scores();
   if (!scores) return scores.error();

@@ -14,6 +14,9 @@ struct HtmlScope {
   std::vector<std::string> converters;
   std::string database;         ///< as the reader named it, for the commands that the page shows
   std::string run;              ///< of this run alone; empty: of all
+  /// Of each converter the newest versions only, with their newest verdicts; 0: everything, where that isn't too much for
+  /// a page (kWholePage), else kNewestVersions.
+  std::size_t versions = 0;
   std::string assay = "assay";  ///< how the commands that the page shows begin
 };
 
@@ -25,6 +28,11 @@ struct ReportData {
   std::vector<std::pair<std::string, std::string>> parts;
 };
 inline constexpr std::size_t kPartRows = 128;
+/// Verdicts that a page holds unasked. A browser reads them all before it shows anything.
+inline constexpr std::size_t kWholePage = 150'000;
+/// What a page of a larger database holds: the newest version and what changed since the one before. Of the others it
+/// counts verdicts.
+inline constexpr std::size_t kNewestVersions = 2;
 
 /// Errors   usage, where the database holds no verdict of these converters.
 [[nodiscard]] core::Result<ReportData> report_data(results::Store& store, const HtmlScope& scope);

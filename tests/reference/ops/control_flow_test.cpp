@@ -47,6 +47,21 @@ TEST(Loop, ThatNeverRunsGivesItsStartAndNothingScanned) {
   EXPECT_EQ(never->at("all"), codes(DType::int64, {0}, {}));
 }
 
+// PaddlePaddle's exporter declares such bodies, and ONNX Runtime runs them.
+TEST(Loop, GivesABodyTheRanksThatItDeclares) {
+  const auto result = run_text(
+      R"(agraph (int64 m, bool go, int64[1] start) => (int64[1] last) {
+    last = Loop (m, go, start) <body = b (int64[1] i, bool[1] c, int64[1] v) => (bool[1] next, int64[1] w) {
+      joined = Concat <axis = 0> (i, v)
+      w = ReduceSum (joined)
+      next = Identity (c)
+    }>
+  })",
+      {{"m", scalar(DType::int64, 4)}, {"go", scalar(DType::boolean, 1)}, {"start", codes(DType::int64, {1}, {10})}});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->at("last"), codes(DType::int64, {1}, {16}));
+}
+
 TEST(If, RunsTheBranchThatTheConditionNames) {
   const std::string graph = R"(agraph (bool c, float[2] x) => (float[2] y) {
     y = If (c) <then_branch = t () => (float[2] p) { p = Neg (x) }, else_branch = e () => (float[2] q) { q = Abs (x) }>

@@ -63,6 +63,13 @@ TEST(STFT, TransformsWindowedFrames) {
   EXPECT_THAT(y.to_reals(), Pointwise(DoubleNear(kRounding), Reals{21, 0, -19, 0, 43, 0, -37, 0}));
 }
 
+// ONNX's text has [batch, length, 1]; ONNX Runtime 1.23.2 computes the same without the last axis.
+TEST(STFT, TakesRealSignalsWithoutAnAxisOfParts) {
+  const Tensor window = reals({2}, {1, 10});
+  const Tensor y = first_output("STFT", {reals({1, 4}, {1, 2, 3, 4}), scalar(DType::int64, 2), window}, {}, 17);
+  EXPECT_EQ(y, first_output("STFT", {reals({1, 4, 1}, {1, 2, 3, 4}), scalar(DType::int64, 2), window}, {}, 17));
+}
+
 TEST(HannWindow, IsPeriodicByDefault) {
   EXPECT_THAT(first_output("HannWindow", {scalar(DType::int64, 4)}).to_reals(),
               Pointwise(DoubleNear(kRounding), Reals{0, 0.5, 1, 0.5}));

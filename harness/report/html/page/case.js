@@ -296,6 +296,9 @@ async function showCase(content, parameters, current) {
   const expectation = D.expectations[C.expectation[row]], ofModel = isOfModel(row), next = nextOf(row, children, detail);
   const alike = C.cause[row] ? EVERY_ROW.filter((each) => C.cause[each] === C.cause[row]).length : 0;
   const fact = (name, value, legend) => value === "" || value === null ? null : [el("dt", {legend}, name), el("dd", null, value)];
+  const changed = "changed before the conversion: ";
+  const judgedAs = (text) => text.startsWith(changed) ? fact("changed before the conversion", text.slice(changed.length))
+    : fact("policy of", text.replace(/^judged by the policy of /, ""));
   append(content, [
     el("h1", null, verdictBadge(verdict), " ", textOf("case", row)),
     verdict === "pass" ? el("p.quiet", null, verdictOf(verdict).says) : el("p.lead", null, leadOf(row)),
@@ -319,7 +322,7 @@ async function showCase(content, parameters, current) {
       programsOf(C.version[row]).size > 1 ? fact("program", programText(row), "program") : null, fact("options", textOf("options", row), "options"),
       ofModel ? null : fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
       verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
-      ofModel ? null : fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "")),
+      ofModel ? null : fact("rounding style", textOf("style", row)), judgedAs(textOf("judged_as", row)),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     (children.unjudged || []).length ? section("Not judged", "unjudged", plainTable([["Node"], ["Operator"], ["Why not"]],
       children.unjudged.slice(0, 100).map(([node, op, why]) => el("tr", null, el("td", null, el("code", null, node)), el("td", null, op),

@@ -158,22 +158,41 @@ function severalPrograms(number) {
     "several programs: files that the command names differed, or its arguments did. A case's page says which."},
   plural(count, "program"))];
 }
+/// What isn't on a page of a large database.
+function olderNote() {
+  if (!D.older.length) return null;
+  return el("p.quiet", null, "Of ", plural(D.older.length, "older version"), " this page has the counts alone; everything else on it is of the " +
+    "newest versions. More of them: ", el("code", null, D.assay + " report --html FILE --db " + D.database + " --versions " +
+    (D.older.length + D.versions.length)), ".");
+}
+/// The versions of a converter that the page only counts: [[version, {verdict: count}], …], oldest first.
+function olderOf(name) { return D.older.filter(([converter]) => converter === name).map(([, version, counts]) => [version, counts]); }
 function versionsMatrix() {
-  const used = countVerdicts(NEWEST), shown = verdictsIn(used);
+  const used = countVerdicts(NEWEST), all = {...used};
+  for (const [, , counts] of D.older) for (const verdict of Object.keys(counts)) all[verdict] = (all[verdict] || 0) + counts[verdict];
+  const shown = verdictsIn(all);
   const by = grouped(NEWEST, (row) => C.version[row]);
   const rows = [];
   for (const [name, versions] of CONVERTERS) {
+    const older = olderOf(name), lines = versions.length + older.length;
+    const head = (first) => first ? el("th", {rowspan: lines, scope: "rowgroup"}, name) : null;
+    older.forEach(([version, counts], i) => {
+      rows.push(el("tr", null, head(i === 0), el("td", null, version), el("td", null, verdictBar(counts)),
+        shown.map((verdict) => el("td.number", null, counts[verdict] ? el("span.badge." + verdictOf(verdict).colour, null,
+          whole(counts[verdict])) : el("span.zero", null, "0"))),
+        el("td.number", null, whole(Object.values(counts).reduce((sum, count) => sum + count, 0)))));
+    });
     versions.forEach(([number, version], i) => {
       const members = by.get(number) || [];
       const counts = countVerdicts(members);
-      rows.push(el("tr", null, i === 0 ? el("th", {rowspan: versions.length, scope: "rowgroup"}, name) : null,
+      rows.push(el("tr", null, head(i === 0 && !older.length),
         el("td", null, el("a", {link: address("results", {converter: name, version})}, version), severalPrograms(number)),
         el("td", null, verdictBar(counts)),
         shown.map((verdict) => el("td.number", null, countLink(counts[verdict], verdict, {converter: name, version}))),
         el("td.number", null, whole(members.length))));
     });
   }
-  return [verdictKeys(used), plainTable([["Converter"], ["Version"], ["Share"],
+  return [olderNote(), verdictKeys(all), plainTable([["Converter"], ["Version"], ["Share"],
     ...shown.map((verdict) => [verdict, verdictOf(verdict).says, "number"]),
     ["verdicts", "All verdicts of this version.", "number"]], rows, "converters and versions")];
 }
