@@ -99,7 +99,9 @@ int run_caught(const Action& action) {
 
 Action guarded(Action action) { return guarded_by(std::move(action), memory_alone, false); }
 
-Action guarded_asking_first(Action action) { return guarded_by(std::move(action), memory_alone, true); }
+Action guarded_asking_first(Action action, std::function<run::JudgeLimits()> limits) {
+  return guarded_by(std::move(action), std::move(limits), true);
+}
 
 Action guarded(Action action, std::function<run::JudgeLimits()> limits) {
   return guarded_by(std::move(action), std::move(limits), false);

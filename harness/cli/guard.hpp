@@ -17,10 +17,11 @@ namespace assay::cli {
 
 /// The same of an action that ends by itself when it is asked to (stop_signal.hpp): the first signal is passed on to
 /// it, a second one ends it.
-[[nodiscard]] Action guarded_asking_first(Action action);
+[[nodiscard]] Action guarded_asking_first(Action action, std::function<run::JudgeLimits()> limits);
 
-/// The same of one verdict, within the limits that the command line names: its time is the processor's, since what
-/// converters take has limits of its own. Asked for once the command line is read.
+/// The same within the limits that the command line names. The time is that of one step of judging
+/// (core::Forked::begin_step) and the processor's, since what converters take has limits of its own. Asked for once the
+/// command line is read.
 [[nodiscard]] Action guarded(Action action, std::function<run::JudgeLimits()> limits);
 
 }  // namespace assay::cli

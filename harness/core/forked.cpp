@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +13,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -63,6 +66,12 @@ std::string with_length(std::string_view message) {
   return bytes.append(message);
 }
 
+/// A child's own mark, or null.
+std::atomic<std::int64_t>*& own_mark() {
+  static std::atomic<std::int64_t>* mark = nullptr;
+  return mark;
+}
+
 /// What sets a child apart from its parent.
 void become_child(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -90,13 +99,16 @@ void Forked::Line::send(std::string_view message) {
   (void)write_all(news_.get(), with_length(message));  // nobody reads: the parent has died, and so do we
 }
 
-Forked::Forked(pid_t pid, Descriptor orders, Descriptor news)
-    : pid_(pid), orders_(std::move(orders)), news_(std::move(news)) {}
+void Forked::Unmap::operator()(Mark* mark) const { ::munmap(mark, sizeof(Mark)); }
+
+Forked::Forked(pid_t pid, Descriptor orders, Descriptor news, SharedMark step)
+    : pid_(pid), orders_(std::move(orders)), news_(std::move(news)), step_(std::move(step)) {}
 
 Forked::Forked(Forked&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       orders_(std::move(other.orders_)),
       news_(std::move(other.news_)),
+      step_(std::move(other.step_)),
       bytes_(std::move(other.bytes_)),
       exit_(other.exit_) {}
 
@@ -104,6 +116,7 @@ Forked& Forked::operator=(Forked&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(orders_, other.orders_);
   std::swap(news_, other.news_);
+  std::swap(step_, other.step_);
   std::swap(bytes_, other.bytes_);
   std::swap(exit_, other.exit_);
   return *this;
@@ -120,6 +133,9 @@ Result<Forked> Forked::start(const std::function<void(Line& line)>& work) {
   if (!open_pipe(orders) || !open_pipe(news)) {
     return io_error(fmt::format("can't open pipes for a process: {}", std::generic_category().message(errno)));
   }
+  void* memory = ::mmap(nullptr, sizeof(Mark), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return io_error("no memory is left for a process");
+  SharedMark step(new (memory) Mark(0));
   ::fcntl(news.read.get(), F_SETPIPE_SZ, kPipeBytes);
   std::fflush(nullptr);  // else the child has it too
   const pid_t parent = ::getpid();
@@ -130,6 +146,7 @@ Result<Forked> Forked::start(const std::function<void(Line& line)>& work) {
     for (const int end : std::exchange(parents_ends(), {})) ::close(end);
     orders.write.reset();
     news.read.reset();
+    own_mark() = step.get();
     Line line(std::move(orders.read), std::move(news.write));
     work(line);
     remove_process_folder();
@@ -139,7 +156,7 @@ Result<Forked> Forked::start(const std::function<void(Line& line)>& work) {
   make_nonblocking(news.read);
   parents_ends().push_back(orders.write.get());
   parents_ends().push_back(news.read.get());
-  return Forked(pid, std::move(orders.write), std::move(news.read));
+  return Forked(pid, std::move(orders.write), std::move(news.read), std::move(step));
 }
 
 bool Forked::send(std::string_view message) { return orders_.open() && write_all(orders_.get(), with_length(message)); }
@@ -212,7 +229,16 @@ double Forked::processor_seconds() const {
   for (int i = 0; i < kFromStateToFaults; ++i) fields >> word;
   double user = 0, system = 0;
   fields >> user >> system;
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  constexpr double kNanosecond = 1e-9;
+  const double before = kNanosecond * static_cast<double>(step_->load());
+  return std::max(0.0, (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK)) - before);
+}
+
+void Forked::begin_step() {
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  timespec used{};
+  if (own_mark() == nullptr || ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return;
+  own_mark()->store(used.tv_sec * kNanoseconds + used.tv_nsec);
 }
 
 }  // namespace assay::core

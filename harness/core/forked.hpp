@@ -2,9 +2,11 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -60,15 +62,25 @@ class Forked {
   [[nodiscard]] pid_t pid() const { return pid_; }
   /// Bytes of memory that it holds by itself.
   [[nodiscard]] std::uint64_t memory() const;
-  /// Seconds that it has computed by itself, without the programs that it started.
+  /// Seconds that it has computed by itself since it last began a step, without the programs that it started.
   [[nodiscard]] double processor_seconds() const;
+  /// What this process computes from here on is a step of its own, whatever thread does it. Nothing in a process that
+  /// isn't such a child.
+  static void begin_step();
 
  private:
-  Forked(pid_t pid, Descriptor orders, Descriptor news);
+  /// Processor time at which the child's last step began, in nanoseconds; both write and read it.
+  using Mark = std::atomic<std::int64_t>;
+  struct Unmap {
+    void operator()(Mark* mark) const;
+  };
+  using SharedMark = std::unique_ptr<Mark, Unmap>;
+  Forked(pid_t pid, Descriptor orders, Descriptor news, SharedMark step);
   void reap();
 
   pid_t pid_;
   Descriptor orders_, news_;
+  SharedMark step_;
   std::string bytes_;  ///< of a message that has not come whole
   std::optional<ExitState> exit_;
 };

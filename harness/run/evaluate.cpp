@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/core/files.hpp"
+#include "harness/core/forked.hpp"
 #include "harness/core/json.hpp"
 #include "harness/core/room.hpp"
 #include "harness/core/text.hpp"
@@ -108,6 +109,7 @@ CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder
 core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& test_case,
                                                            std::optional<data::UserData> data,
                                                            const CaseBench* sibling) {
+  core::Forked::begin_step();
   if (test_case.model == nullptr) {
     return core::Error{core::ErrorKind::unsupported, test_case.unavailable, {}, {}, {}};
   }
@@ -291,6 +293,7 @@ void CaseBench::blame_room(Judgement& judgement) const {
 
 Trial CaseBench::attempt(converters::Converter& converter, const converters::Description& description,
                          const std::string& options_json, const Trial* like) {
+  core::Forked::begin_step();
   Trial trial;
   const auto settle = [&](Judgement judgement) {
     trial.settled = std::move(judgement);
@@ -387,6 +390,7 @@ void CaseBench::judge_into(Evaluation& out, Trial trial, std::size_t planned_ver
 }
 
 Judgement CaseBench::judge_kept(Trial& trial, std::size_t planned_verdicts, judge::Depth depth) {
+  core::Forked::begin_step();
   Judgement judgement;
   if (trial.settled) {
     judgement = *trial.settled;
@@ -413,6 +417,7 @@ void CaseBench::note_fall(Judgement& judgement) {
 }
 
 judge::Explained CaseBench::explain(Trial trial, std::size_t planned_verdicts) {
+  core::Forked::begin_step();
   judge::Explained explained;
   if (trial.settled) {
     explained.judgement = *std::move(trial.settled);
@@ -472,6 +477,7 @@ std::string with_case_options(const corpus::Case& test_case, const std::string& 
 
 Trial CaseBench::attempt_artifact(converters::Converter& executor, const converters::Description& description,
                                   const fs::path& artifact, const std::string& options_json, const MadeBy& made_by) {
+  core::Forked::begin_step();
   Trial trial;
   const std::string stated = with_case_options(case_, options_json);
   core::Result<judge::Evidence> evidence = ready_evidence(description, {}, stated);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -101,6 +102,32 @@ TEST(Forked, KnowsItsMemory) {
   });
   ASSERT_THAT(messages(child, 1), ElementsAre("held"));
   EXPECT_GE(child.memory(), kBytes);
+}
+
+TEST(Forked, KnowsHowLongItsLastStepComputes) {
+  const auto compute = [](double seconds) {
+    for (const std::clock_t begin = std::clock(); std::clock() - begin < seconds * CLOCKS_PER_SEC;) {
+    }
+  };
+  Forked child = started([&](Forked::Line& line) {
+    for (int step = 0; step < 2; ++step) {
+      compute(0.4);
+      line.send("computed");
+      (void)line.receive();
+      Forked::begin_step();
+      line.send("begun");
+      (void)line.receive();
+    }
+  });
+  for (int step = 0; step < 2; ++step) {
+    ASSERT_THAT(messages(child, 1), ElementsAre("computed"));
+    EXPECT_GE(child.processor_seconds(), 0.3) << step;
+    EXPECT_TRUE(child.send("on"));
+    ASSERT_THAT(messages(child, 1), ElementsAre("begun"));
+    EXPECT_LT(child.processor_seconds(), 0.2) << step;
+    EXPECT_TRUE(child.send("on"));
+  }
+  Forked::begin_step();  // nobody watches this process
 }
 
 }  // namespace

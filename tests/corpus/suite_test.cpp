@@ -162,6 +162,9 @@ TEST_F(Home, TakesExpectedFailuresThatCasesState) {
   const auto of_its_options = load_suite("asks");
   ASSERT_EQ(of_its_options->expected_failures.size(), 1U) << "the other one speaks of none of its option sets";
   EXPECT_EQ(of_its_options->expected_failures[0].options, "def*");
+  write("cases/found/f.json", family + R"j({"converter":"other mine:fast","reason":"r","url":"u"},
+      {"converter":"other !mine","reason":"r","url":"u"}]})j");
+  EXPECT_EQ(load_suite("asks")->expected_failures.size(), 1U) << "one of the first entry's two converters";
   const auto cases = load_corpus();
   ASSERT_TRUE(cases) << cases.error().message;
   EXPECT_EQ(cases->size(), 2U);

@@ -1,6 +1,7 @@
 """What the verdicts that lie beside docs/converters say of a family of cases, and how grave a defect is."""
 import contextlib
 import fnmatch
+import functools
 import gzip
 import json
 import re
@@ -13,6 +14,12 @@ RECORDS = HOME / "docs" / "converters"
 # The gravest first. A node in float where INT8 was asked for costs time and no accuracy.
 SEVERITIES = ("silent-wrong", "crash", "refusal", "in-float")
 RED = ("fail", "xfail", "xfail-changed", "crash", "timeout", "oom", "not-quantized", "refused")
+
+
+@functools.cache
+def adapter(name):
+    """The adapter's adapter.json."""
+    return json.loads((HOME / "converters" / "adapters" / name / "adapter.json").read_text(encoding="utf-8"))
 
 
 def number(version):
@@ -46,6 +53,7 @@ COLUMNS = {"minimal case": "case", **dict.fromkeys(
     ("cause, argument", "cause, argument, numbers", "what happens, cause", "what is wrong", "what is wrong or limited"), "cause")}
 
 
+@functools.cache
 def page_rows(converter):
     """The rows of the tables on the converter's page that name cases and causes, each {"case", "cause", …: cell}."""
     page, columns, rows = RECORDS / f"{converter.partition(':')[0]}.md", [], []
@@ -58,18 +66,23 @@ def page_rows(converter):
     return rows
 
 
-def _is_of_route(row, converter):
-    """Whether the row is about this variant of the converter: it names it as its route, or names no variant."""
+@functools.cache
+def rows_of_route(converter):
+    """Those about this variant of the converter: they name it as their route, or name no variant."""
     name, _, variant = converter.partition("@")[0].partition(":")
-    words = set(re.findall(r"\w+", row.get("route", "")))
-    said = json.loads((HOME / "converters" / "adapters" / name / "adapter.json").read_text(encoding="utf-8"))
-    named = words & said.get("variants", {}).keys()
-    return not named or variant in named or (not variant and "default" in words)
+    rows = page_rows(converter)
+    variants = adapter(name).get("variants", {}).keys() if rows else ()
+
+    def is_meant(row):
+        words = set(re.findall(r"\w+", row.get("route", "")))
+        named = words & set(variants)
+        return not named or variant in named or (not variant and "default" in words)
+    return [row for row in rows if is_meant(row)]
 
 
 def rows_naming(converter, case):
     """The rows on the converter's page that name the case, or a pattern of cases that fits it, and aren't about other variants."""
-    return [row for row in page_rows(converter) if _is_of_route(row, converter) for named in re.findall(r"`([^`]+)`", row["case"])
+    return [row for row in rows_of_route(converter) for named in re.findall(r"`([^`]+)`", row["case"])
             if "/" in named and fnmatch.fnmatchcase(case, named.rstrip("*") + "*")]
 
 
@@ -77,8 +90,8 @@ def page_row(converter, case):
     """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does.
     Rows about other variants of the converter are left out."""
     family = re.escape(case.partition("/")[0])
-    fits = rows_naming(converter, case) or [row for row in page_rows(converter) if _is_of_route(row, converter)
-                                            and re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
+    fits = rows_naming(converter, case) or [row for row in rows_of_route(converter)
+                                            if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
     row = fits[0] if fits else {}
     return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 
@@ -144,7 +157,7 @@ def stated_failures(suite):
         for file in sorted(HOME.glob(pattern)):
             case = json.loads(file.read_text(encoding="utf-8"))
             entries += [{"case": case["family"], **entry} for entry in case.get("expected_failures", [])
-                        if re.split(r"[*@: ]", entry["converter"])[0] in judged]
+                        if judged & {re.split(r"[*@:]", word)[0] for word in entry["converter"].split()}]
     return entries
 
 

@@ -16,8 +16,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import (HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, is_limit_in_all_forms, number,
-                     rows_naming, stated_failures)
+from history import (HOME, LIMIT, SEVERITIES, adapter, defect_of, defects, defects_judged, is_argued, is_limit,
+                     is_limit_in_all_forms, number, rows_naming, stated_failures)
 from tracker import plain
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
@@ -29,10 +29,6 @@ FORMS_TRIED = 3  # of a defect and a variant: where no kit can be made of one, a
 
 def call(*words):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-
-
-def adapter(name):
-    return json.loads((HOME / "converters" / "adapters" / name / "adapter.json").read_text(encoding="utf-8"))
 
 
 def installed(assay):

@@ -8,6 +8,7 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -26,6 +27,7 @@ struct BisectArguments {
   ArtifactOptions artifact;
   std::size_t part_nodes = 8;
   double timeout_s = 600;
+  JudgeLimitOptions judging;
   bool json = false;
 };
 
@@ -293,7 +295,11 @@ void register_bisect(Command app, Action& action) {
       .check(Check::positive);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return bisect_command(*arguments); }); });
+  add_judge_limits(command, arguments->judging);
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return bisect_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

@@ -9,6 +9,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/stop_signal.hpp"
 #include "harness/core/counted.hpp"
@@ -26,6 +27,7 @@ using fuzz::Find;
 struct FuzzArguments {
   ConverterOptions converters;
   fuzz::HuntOptions hunt;
+  JudgeLimitOptions judging;
   std::string options;
   std::uint64_t graphs = 0;
   std::string output = "fuzz";
@@ -215,8 +217,12 @@ void register_fuzz(Command app, Action& action) {
       .check(Check::non_negative);
   command.add_option("--output", arguments->output, "Folder for what is found, a folder for each signature");
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback(
-      [arguments, &action] { action = guarded_asking_first([arguments] { return fuzz_command(*arguments); }); });
+  add_judge_limits(command, arguments->judging);
+  command.callback([arguments, &action] {
+    action =
+        guarded_asking_first([arguments] { return fuzz_command(*arguments); },
+                             [arguments] { return judge_limits_of(arguments->judging, arguments->hunt.timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

@@ -8,6 +8,7 @@
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
@@ -30,6 +31,7 @@ struct NewArguments {
   std::vector<std::string> faults, tags, data;
   std::vector<double> range;
   double timeout_s = 60;
+  JudgeLimitOptions judging;
   bool no_sandbox = false;
 };
 
@@ -350,7 +352,11 @@ void register_new(Command app, Action& action) {
   command.add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   add_no_sandbox(command, arguments->no_sandbox);
-  command.callback([arguments, &action] { action = guarded([arguments] { return new_command(*arguments); }); });
+  add_judge_limits(command, arguments->judging);
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return new_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

@@ -5,6 +5,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/data/data_origin.hpp"
@@ -20,6 +21,7 @@ struct PrecisionArguments {
   std::optional<double> sqnr_db;
   std::size_t most_conversions = 200;
   double timeout_s = 600;
+  JudgeLimitOptions judging;
   bool json = false;
 };
 
@@ -149,7 +151,11 @@ void register_precision(Command app, Action& action) {
       .check(Check::positive);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return precision_command(*arguments); }); });
+  add_judge_limits(command, arguments->judging);
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return precision_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

@@ -10,6 +10,7 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
@@ -30,6 +31,7 @@ struct ReduceArguments {
   ConverterOptions converters;
   ArtifactOptions artifact;
   double timeout_s = 60;
+  JudgeLimitOptions judging;
   int jobs = 0;
   bool json = false;
 };
@@ -270,7 +272,11 @@ void register_reduce(Command app, Action& action) {
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter, or for the check")
       .check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = guarded([arguments] { return reduce_command(*arguments); }); });
+  add_judge_limits(command, arguments->judging);
+  command.callback([arguments, &action] {
+    action = guarded([arguments] { return reduce_command(*arguments); },
+                     [arguments] { return judge_limits_of(arguments->judging, arguments->timeout_s); });
+  });
 }
 
 }  // namespace assay::cli

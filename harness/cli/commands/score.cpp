@@ -12,6 +12,7 @@
 #include "converters/veiled.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/score_artifacts.hpp"
 #include "harness/cli/selection.hpp"
@@ -34,6 +35,7 @@ struct ScoreArguments {
   bool only_faults = false, only_variants = false;
   ArtifactArguments artifacts;
   int jobs = 0;
+  JudgeLimitOptions judging;
   bool json = false;
   std::string database;
 };
@@ -203,11 +205,13 @@ void register_score(Command app, Action& action) {
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.add_option("--db", arguments->database, "Keep what was measured in this database, for `assay report --html`");
   add_artifact_options(command, arguments->artifacts);
+  add_judge_limits(command, arguments->judging);
   command.callback([arguments, command, &action] {
     action = guarded(
         [arguments, wrong = misplaced_option(command, *arguments), kind = command.count("--artifact-kind") > 0] {
           return wrong ? report_error(*wrong) : dispatch(*arguments, kind);
-        });
+        },
+        [arguments] { return judge_limits_of(arguments->judging, arguments->artifacts.timeout_s); });
   });
 }
 

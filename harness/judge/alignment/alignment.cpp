@@ -117,7 +117,7 @@ std::optional<std::vector<double>> channel_operand(const Node& linear, const Nod
 
 /// What a BatchNormalization or the product with a constant does to the output of `linear`, which it reads.
 std::optional<GainAndShift> affine_behind(const Node& linear, const Node& node, const Constants& constants) {
-  if (traits_of(node).normalization == Normalization::given_moments) {
+  if (normalizes_by_constants(node)) {
     return node.input(0) == linear.outputs.front() ? read_batch_normalization(node, constants) : std::nullopt;
   }
   auto gain = traits_of(node).formula == Formula::product ? channel_operand(linear, node, constants) : std::nullopt;
@@ -220,7 +220,7 @@ std::optional<std::size_t> take_reader(Alignment::Operation& operation, const mo
     return std::nullopt;
   }
   const Node& next = graph.nodes[*reader];
-  const bool normalizes = traits_of(next).normalization == Normalization::given_moments;
+  const bool normalizes = normalizes_by_constants(next);
   if (normalizes || operation.made != nullptr) {
     if (auto folded =
             fold(operation.node, affine_behind(operation.node, next, alignment.constants), alignment.constants)) {
@@ -383,7 +383,7 @@ std::vector<Alignment::Folded> Alignment::folded_further(const Operation& operat
       all.push_back({known.at(sum->inputs[1]), known.at(sum->inputs[kBias]), {}});
       continue;
     }
-    const bool normalizes = folds && traits_of(next).normalization == Normalization::given_moments;
+    const bool normalizes = folds && normalizes_by_constants(next);
     const auto folded = normalizes ? fold(longer.node, affine_behind(longer.node, next, known), known) : std::nullopt;
     if (!folded) break;
     all.push_back(*folded);
@@ -424,7 +424,7 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
         if (longer) sum = *longer;
         behind = longer ? sole_reader(wiring, sum) : std::nullopt;
       }
-      const bool normalized = behind && traits_of(graph.nodes[*behind]).normalization == Normalization::given_moments &&
+      const bool normalized = behind && normalizes_by_constants(graph.nodes[*behind]) &&
                               graph.nodes[*behind].input(0) == sum.outputs.front();
       const std::optional<bool> known = normalized && folds ? folds(graph.nodes[*behind]) : std::nullopt;
       auto folded = !normalized || known == false

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/judge/alignment/alignment.hpp"
+#include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -23,8 +24,6 @@ using core::TensorPtr;
 using model::Node;
 
 constexpr std::size_t kNumbers = 4;  // gamma, beta, mean, variance: the inputs from the second on
-
-bool normalizes(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
 
 /// A BatchNormalization, the Concat in front of it, and the layers that this joins, by index.
 struct Chain {
@@ -54,8 +53,7 @@ class Distribution {
   [[nodiscard]] const std::vector<Node>& nodes() const { return aligned_.original->graph.nodes; }
 
   [[nodiscard]] TensorPtr constant(std::string_view tensor) const {
-    TensorPtr found = find_constant(aligned_.constants, tensor);
-    return found == nullptr || !found->is_real() ? nullptr : found;
+    return find_real_constant(aligned_.constants, tensor);
   }
 
   /// The node that makes `tensor`, where it alone is read, once, and isn't given out.
@@ -67,7 +65,7 @@ class Distribution {
   /// What may have been folded into layers: the artifact has no BatchNormalization and nothing else in its place.
   [[nodiscard]] std::optional<Chain> chain_at(std::size_t index) const {
     const Node& node = nodes()[index];
-    if (!normalizes(node) || !aligned_.is_gone(index) || is_another_operator(node)) return std::nullopt;
+    if (!normalizes_by_constants(node) || !aligned_.is_gone(index) || is_another_operator(node)) return std::nullopt;
     const auto join = sole_maker(node.input(0));
     if (!join || nodes()[*join].op_type != "Concat" || nodes()[*join].int_or("axis", 0) != 1) return std::nullopt;
     Chain chain{index, *join, {}, {}};
@@ -100,23 +98,17 @@ class Distribution {
   [[nodiscard]] bool is_in_the_layers(const Chain& chain) const {
     const auto affine = read_batch_normalization(nodes()[chain.normalization], aligned_.constants);
     if (!affine) return false;
-    double as_they_were = 0, multiplied = 0;
+    MultipliedWeight weights;
     std::size_t first = 0;
     for (std::size_t l = 0; l < chain.layers.size(); ++l) {
       const Node& layer = nodes()[chain.layers[l]];
-      const ArtifactNode* made = aligned_.made(chain.layers[l]);
-      const TensorPtr weight = constant(layer.input(1)),
-                      theirs = made == nullptr || made->inputs.size() < 2 ? nullptr : constant_value(made->inputs[1]);
-      if (theirs == nullptr || !theirs->is_real() || theirs->shape() != weight->shape()) return false;
+      const TensorPtr weight = constant(layer.input(1));
       const WeightLayout layout = weight_layout(layer, weight->rank());
-      for (std::size_t i = 0; i < weight->reals().size(); ++i) {
-        const double gain = affine->gain[first + layout.channel(weight->shape(), i)];
-        as_they_were += std::pow(theirs->reals()[i] - weight->reals()[i], 2);
-        multiplied += std::pow(theirs->reals()[i] - weight->reals()[i] * gain, 2);
-      }
+      const auto gain = [&](std::size_t i) { return affine->gain[first + layout.channel(weight->shape(), i)]; };
+      if (!weights.compare(*weight, aligned_.made(chain.layers[l]), gain)) return false;
       first += static_cast<std::size_t>(chain.channels[l]);
     }
-    return multiplied < as_they_were;
+    return weights.is_nearer();
   }
 
   /// Each layer's tensor keeps its name, for what it is behind its part of the BatchNormalization.
@@ -160,7 +152,7 @@ std::shared_ptr<const OriginalForm> distributed(const model::Model& model,
                                                 const std::shared_ptr<const model::Model>& artifact) {
   const model::Wiring wiring(model.graph);
   const bool any = std::ranges::any_of(model.graph.nodes, [&](const Node& node) {
-    const auto maker = normalizes(node) ? wiring.producer(node.input(0)) : std::nullopt;
+    const auto maker = normalizes_by_constants(node) ? wiring.producer(node.input(0)) : std::nullopt;
     return maker && model.graph.nodes[*maker].op_type == "Concat";
   });
   if (!any) return nullptr;

@@ -147,7 +147,7 @@ class LinearReader {
   /// A BatchNormalization in front that vanished was folded along the input channels, which isn't modelled.
   bool folds_before(const Node& node) const {
     const auto producer = wiring_.producer(node.input(0));
-    if (!producer || traits_of(original_.nodes[*producer]).normalization != Normalization::given_moments) return false;
+    if (!producer || !normalizes_by_constants(original_.nodes[*producer])) return false;
     const auto before = wiring_.producer(original_.nodes[*producer].input(0));
     const bool after_linear = before && sums_products(original_.nodes[*before]);
     return context_.alignment->is_gone(*producer) && !after_linear;

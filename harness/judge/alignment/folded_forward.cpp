@@ -26,8 +26,6 @@ using model::Node;
 constexpr std::size_t kWeight = 1, kBias = 2;
 constexpr double kWeightFoldRoundings = 4;  ///< sum, root, quotient, product
 
-bool normalizes(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
-
 /// Whether every value that the layer multiplies is one of its input's.
 bool pads_nothing(const Node& node) {
   const std::string mode = node.string_or("auto_pad", "NOTSET");
@@ -93,13 +91,12 @@ class ForwardFold {
   [[nodiscard]] const std::vector<Node>& nodes() const { return aligned_.original->graph.nodes; }
 
   [[nodiscard]] TensorPtr constant(std::string_view tensor) const {
-    TensorPtr found = find_constant(aligned_.constants, tensor);
-    return found == nullptr || !found->is_real() ? nullptr : found;
+    return find_real_constant(aligned_.constants, tensor);
   }
 
   [[nodiscard]] std::optional<Pair> pair_at(std::size_t index) const {
     const Node& node = nodes()[index];
-    if (!normalizes(node) || node.outputs.empty() || !aligned_.is_gone(index)) return std::nullopt;
+    if (!normalizes_by_constants(node) || node.outputs.empty() || !aligned_.is_gone(index)) return std::nullopt;
     const std::string& normalized = node.outputs.front();
     const auto& readers = aligned_.wiring.consumers(normalized);
     if (readers.size() != 1 || aligned_.wiring.is_output(normalized)) return std::nullopt;
@@ -121,18 +118,11 @@ class ForwardFold {
 
   /// Whether the artifact's weight of this layer is nearer to the multiplied one than to the one that it was.
   [[nodiscard]] bool is_in_the_layer(const Pair& pair) const {
-    const ArtifactNode* made = aligned_.made(pair.layer);
-    const TensorPtr theirs =
-        made == nullptr || made->inputs.size() <= kWeight ? nullptr : constant_value(made->inputs[kWeight]);
-    if (theirs == nullptr || !theirs->is_real() || theirs->shape() != pair.weight->shape()) return false;
     const Layout layout(nodes()[pair.layer], pair.weight->shape());
-    double as_they_were = 0, multiplied = 0;
-    for (std::size_t i = 0; i < pair.weight->reals().size(); ++i) {
-      const double own = pair.weight->reals()[i], found = theirs->reals()[i];
-      as_they_were += std::pow(found - own, 2);
-      multiplied += std::pow(found - own * pair.affine.gain[layout(i).input], 2);
-    }
-    return multiplied < as_they_were;
+    MultipliedWeight weights;
+    return weights.compare(*pair.weight, aligned_.made(pair.layer), [&](std::size_t i) {
+      return pair.affine.gain[layout(i).input];
+    }) && weights.is_nearer();
   }
 
   void fold(const Pair& pair, OriginalForm& form) const {
@@ -154,15 +144,10 @@ class ForwardFold {
       sums[c] += bias->reals()[c];
       terms[c] += std::abs(bias->reals()[c]);
     }
-    const auto largest = [](const std::vector<double>& values) {
-      double most = 0;
-      for (const double value : values) most = std::max(most, std::abs(value));
-      return most;
-    };
     const double error =
         rounding_gamma(kBiasFoldRoundings + static_cast<double>(weight.size()) / static_cast<double>(sums.size())) *
-        largest(terms);
-    const double offset = largest(sums);
+        largest_magnitude(terms);
+    const double offset = largest_magnitude(sums);
     const core::Shape shape = bias == nullptr ? core::Shape{static_cast<std::int64_t>(sums.size())} : bias->shape();
     auto folded = std::make_shared<const Tensor>(pair.weight->type(), shape, std::move(sums));
     replace_constant(graph, aligned_.wiring, layer, kWeight, std::make_shared<const Tensor>(std::move(weight)),
@@ -190,7 +175,7 @@ std::shared_ptr<const OriginalForm> folded_forward(const model::Model& model,
                                                    const std::shared_ptr<const model::Model>& artifact) {
   const model::Wiring wiring(model.graph);
   const bool any = std::ranges::any_of(model.graph.nodes, [&](const Node& node) {
-    if (!normalizes(node) || node.outputs.empty()) return false;
+    if (!normalizes_by_constants(node) || node.outputs.empty()) return false;
     const auto& readers = wiring.consumers(node.outputs.front());
     return readers.size() == 1 && traits_of(model.graph.nodes[readers.front()]).product != Product::none;
   });

@@ -56,12 +56,7 @@ ChannelAffine affine_of(const Numbers& numbers, double epsilon) {
 /// In how many channels gamma and beta are those of `made`, as far as quantized values of 8 bits can tell.
 std::size_t alike(const Numbers& made, std::span<const double> gamma, std::span<const double> beta) {
   constexpr double kAlike = 0.02;  // of the largest
-  const auto largest = [](std::span<const double> values) {
-    double most = 0;
-    for (const double value : values) most = std::max(most, std::abs(value));
-    return most;
-  };
-  const double gammas = kAlike * largest(gamma), betas = kAlike * largest(beta);
+  const double gammas = kAlike * largest_magnitude(gamma), betas = kAlike * largest_magnitude(beta);
   std::size_t count = 0;
   for (std::size_t i = 0; i < gamma.size(); ++i) {
     const bool both =
@@ -117,17 +112,15 @@ class Renormalization {
   }
 
  private:
-  static bool normalizes(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
-
   /// The original's BatchNormalization that `made` is, or, as a Conv, has its name or output of.
   std::optional<std::size_t> normalization_of(const ArtifactNode& made) const {
     const std::vector<Node>& nodes = aligned_.original->graph.nodes;
-    if (made.original) return normalizes(nodes[*made.original]) ? made.original : std::nullopt;
+    if (made.original) return normalizes_by_constants(nodes[*made.original]) ? made.original : std::nullopt;
     const Node& theirs = view_.artifact().graph.nodes[made.index];
     if (traits_of(theirs).product != Product::convolution || theirs.outputs.empty()) return std::nullopt;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const bool named = nodes[i].name == theirs.name || nodes[i].outputs.front() == theirs.outputs.front();
-      if (named && normalizes(nodes[i]) && aligned_.is_gone(i)) return i;
+      if (named && normalizes_by_constants(nodes[i]) && aligned_.is_gone(i)) return i;
     }
     return std::nullopt;
   }
@@ -165,7 +158,7 @@ class Renormalization {
     if (weight == nullptr || weight->size() != channels || theirs.int_or("group", 1) != channels || channels < 2)
       return;
     ChannelAffine affine = affine_of(own, epsilon_of(node));
-    const double offset = std::abs(*std::ranges::max_element(affine.offset, {}, [](double b) { return std::abs(b); }));
+    const double offset = largest_magnitude(affine.offset);
     Node& changed = graph().nodes[index];
     changed.op_type = "Conv";
     changed.attributes = {{"group", channels}};
@@ -187,10 +180,7 @@ class Renormalization {
 
 std::shared_ptr<const OriginalForm> renormalized(const model::Model& model,
                                                  const std::shared_ptr<const model::Model>& artifact) {
-  const bool any = std::ranges::any_of(model.graph.nodes, [](const Node& node) {
-    return traits_of(node).normalization == Normalization::given_moments;
-  });
-  if (!any) return nullptr;
+  if (std::ranges::none_of(model.graph.nodes, normalizes_by_constants)) return nullptr;
   const auto view = ArtifactView::build(artifact, model);
   return view ? Renormalization(model, *view).run() : nullptr;
 }

@@ -104,8 +104,6 @@ class Rescaling {
     std::size_t next = 0;
   };
 
-  static bool normalizes(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
-
   static bool multiplies_along(const Node& node) {
     const OperatorTraits& traits = traits_of(node);
     const bool pads =
@@ -126,7 +124,7 @@ class Rescaling {
       const bool first = node.input(0) == tensor;
       if (folds && context_.alignment->is_gone(index) && is_affine(node, tensor)) {
         pair.affine.push_back(index);
-      } else if (first && (traits.product != Product::none || normalizes(node))) {
+      } else if (first && (traits.product != Product::none || normalizes_by_constants(node))) {
         pair.between.push_back(tensor);
         pair.next = index;
         return pair;
@@ -150,7 +148,7 @@ class Rescaling {
 
   std::optional<InputChannels> input_channels(const Node& product, std::int64_t channels) const {
     const Tensor* weight = graph().initializer(product.input(1));
-    if (normalizes(product)) return InputChannels{};
+    if (normalizes_by_constants(product)) return InputChannels{};
     if (weight == nullptr || !weight->is_real() || weight->rank() < 2 || reads_transposed(product, 0)) {
       return std::nullopt;
     }
@@ -178,7 +176,7 @@ class Rescaling {
     const auto next_channels = input_channels(graph().nodes[pair->next], linear->channels);
     const auto factors = factors_of(made, *linear);
     if (!next_channels || !factors) return;
-    if (normalizes(graph().nodes[pair->next]) &&
+    if (normalizes_by_constants(graph().nodes[pair->next]) &&
         (!is_vector(pair->next, kGamma, factors->size()) || !is_vector(pair->next, kMean, factors->size())))
       return;
     if (!multiply(*pair, *factors)) return;
@@ -310,7 +308,7 @@ class Rescaling {
 
   /// What reads the layer: a weight's input channels, or the mean and gamma that a BatchNormalization has for each.
   void divide(std::size_t next, const InputChannels& channels, const std::vector<ChannelFactor>& factors) {
-    if (normalizes(graph().nodes[next])) {
+    if (normalizes_by_constants(graph().nodes[next])) {
       set_scaled(next, kGamma, [&](std::size_t i) { return 1 / factors[i].value; });
       set_scaled(next, kMean, [&](std::size_t i) { return factors[i].value; });
       return;

@@ -380,8 +380,7 @@ class PolicyAudit {
     const model::Node& node = original_.nodes[index];
     const model::Node& next = original_.nodes[follower];
     // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
-    const bool folds = traits_of(node).product == Product::convolution &&
-                       traits_of(next).normalization == Normalization::given_moments;
+    const bool folds = traits_of(node).product == Product::convolution && normalizes_by_constants(next);
     if (!policy_.folds_bn || !folds) return;
     if (!context_.alignment->has_weight_in_codes(index)) return;  // what stays in float need not be folded
     if (judge::asked_in_float(context_.evidence, next)) return;

@@ -332,6 +332,8 @@ double slope_limit(const Node& node) {
   return traits.slope_of == nullptr ? traits.slope : traits.slope_of(node);
 }
 
+bool normalizes_by_constants(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
+
 bool sums_products(std::string_view op) { return traits_of(op).product != Product::none; }
 bool sums_products(const Node& node) { return traits_of(node).product != Product::none; }
 bool is_matrix_product(Product product) { return product == Product::gemm || product == Product::matmul; }

@@ -161,6 +161,9 @@ struct OperatorTraits {
 /// The bound of `node`'s slope, by its attributes where that depends on them; 0 where none is known.
 [[nodiscard]] double slope_limit(const model::Node& node);
 
+/// A BatchNormalization of inference: an affine function of its input, by constants.
+[[nodiscard]] bool normalizes_by_constants(const model::Node& node);
+
 /// Operators that sum products of two tensors: in 32-bit accumulators where both are codes.
 [[nodiscard]] bool sums_products(std::string_view op);
 [[nodiscard]] bool sums_products(const model::Node& node);

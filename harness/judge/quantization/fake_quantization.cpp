@@ -196,8 +196,7 @@ std::string FakeQuantization::open_choice(const Alignment::Operation& entry) con
   const bool after_linear =
       producer &&
       weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
-  if (traits_of(node).normalization == Normalization::given_moments && after_linear)
-    return "may be folded into the node before it";
+  if (normalizes_by_constants(node) && after_linear) return "may be folded into the node before it";
   return "";
 }
 
