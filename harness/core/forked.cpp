@@ -66,8 +66,8 @@ std::string with_length(std::string_view message) {
   return bytes.append(message);
 }
 
-/// A child's own mark, or null.
-std::atomic<std::int64_t>*& own_mark() {
+/// Where a child marks its steps, or null.
+std::atomic<std::int64_t>*& step_of_this_process() {
   static std::atomic<std::int64_t>* mark = nullptr;
   return mark;
 }
@@ -146,7 +146,7 @@ Result<Forked> Forked::start(const std::function<void(Line& line)>& work) {
     for (const int end : std::exchange(parents_ends(), {})) ::close(end);
     orders.write.reset();
     news.read.reset();
-    own_mark() = step.get();
+    step_of_this_process() = step.get();
     Line line(std::move(orders.read), std::move(news.write));
     work(line);
     remove_process_folder();
@@ -237,8 +237,8 @@ double Forked::processor_seconds() const {
 void Forked::begin_step() {
   constexpr std::int64_t kNanoseconds = 1'000'000'000;
   timespec used{};
-  if (own_mark() == nullptr || ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return;
-  own_mark()->store(used.tv_sec * kNanoseconds + used.tv_nsec);
+  if (step_of_this_process() == nullptr || ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return;
+  step_of_this_process()->store(used.tv_sec * kNanoseconds + used.tv_nsec);
 }
 
 }  // namespace assay::core
