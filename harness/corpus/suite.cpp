@@ -49,7 +49,8 @@ bool is_date(std::string_view text) {
 
 /// `all`: the pattern of all cases of the file that states it, which are meant where it names none; "" in a suite.
 ExpectedFailure read_expected_failure(const Fields& fields, const std::string& all) {
-  fields.allow({"case", "options", "converter", "versions", "stage", "facet", "reason", "url", "until", "margin"});
+  fields.allow(
+      {"case", "options", "converter", "versions", "stage", "facet", "reason", "url", "until", "machine", "margin"});
   for (const std::string_view key : {"case", "converter", "reason", "url"}) {
     if (!fields.has(key) && (key != "case" || all.empty())) fields.complain(key, "is missing");
   }
@@ -62,6 +63,7 @@ ExpectedFailure read_expected_failure(const Fields& fields, const std::string& a
                           fields.string("reason"),
                           fields.string("url"),
                           fields.string("until"),
+                          fields.string("machine"),
                           {},
                           {}};
   if (fields.has("margin")) failure.margin = fields.real("margin");

@@ -18,6 +18,7 @@ struct OptionSet {
 
 struct ExpectedFailure {
   std::string case_pattern, options, converter, versions, stage, facet, reason, url, until;
+  std::string machine;  ///< patterns on its instructions and accelerators; "": any
   std::optional<double> margin;
   std::string family;  ///< of the file of cases that states it; "": a suite does
 };

@@ -50,7 +50,7 @@ std::string expected_value(const std::vector<corpus::ExpectedFailure>& entries) 
   Digest digest;
   for (const corpus::ExpectedFailure& e : entries) {
     digest << e.case_pattern << e.options << e.converter << e.versions << e.stage << e.facet << e.reason << e.url
-           << e.until << (e.margin ? core::exact_text64(*e.margin) : "");
+           << e.until << e.machine << (e.margin ? core::exact_text64(*e.margin) : "");
   }
   return fmt::format("{} with hash {}", entries.size(), digest.hash());
 }

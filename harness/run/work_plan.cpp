@@ -47,6 +47,7 @@ void visit_texts(Entry& entry, const Visit& visit) {
   visit("case", entry.case_pattern), visit("options", entry.options), visit("converter", entry.converter);
   visit("versions", entry.versions), visit("stage", entry.stage), visit("facet", entry.facet);
   visit("reason", entry.reason), visit("url", entry.url), visit("until", entry.until), visit("family", entry.family);
+  visit("machine", entry.machine);
 }
 
 ordered_json expected_json(const corpus::ExpectedFailure& entry) {

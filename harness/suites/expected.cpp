@@ -3,8 +3,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <span>
+#include <string_view>
 
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
@@ -58,6 +61,39 @@ bool speaks_of(const corpus::ExpectedFailure& entry, const results::JobKey& key)
 
 }  // namespace
 
+bool holds_on(const corpus::ExpectedFailure& entry, const results::Machine& machine) {
+  if (entry.machine.empty()) return true;
+  std::vector<std::string> words;
+  // Of several machines the lists are joined by "; ".
+  const auto add = [&](const std::string& list, std::string_view separators) {
+    for (std::size_t begin = 0; begin < list.size();) {
+      begin = std::min(list.find_first_not_of(' ', begin), list.size());
+      const std::size_t end = std::min(list.find_first_of(separators, begin), list.size());
+      std::string word = list.substr(begin, end - begin);
+      std::ranges::replace(word, ' ', '_');
+      if (!word.empty()) words.push_back(std::move(word));
+      begin = end + 1;
+    }
+  };
+  add(machine.features, ",;");
+  add(machine.accelerators, ";");
+  const auto is_there = [&](std::string_view pattern) {
+    return std::ranges::any_of(words, [&](const std::string& word) { return core::glob_match(pattern, word); });
+  };
+  bool asked = false, found = false;
+  for (const auto part : std::views::split(std::string_view(entry.machine), ' ')) {
+    const std::string_view pattern(part.begin(), part.end());
+    if (pattern.empty()) continue;
+    if (pattern.starts_with('!')) {
+      if (is_there(pattern.substr(1))) return false;
+      continue;
+    }
+    asked = true;
+    found = found || is_there(pattern);
+  }
+  return found || !asked;
+}
+
 bool has_expired(const corpus::ExpectedFailure& entry) { return !entry.until.empty() && entry.until < today(); }
 
 std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailure> entries,
@@ -70,7 +106,23 @@ std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailur
   return entries;
 }
 
-ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole) : whole_(whole) {
+namespace {
+
+/// This machine, as far as one of the entries asks: to know it may mean to ask a driver.
+results::Machine asked_machine(const std::vector<corpus::ExpectedFailure>& entries) {
+  const bool asked = std::ranges::any_of(entries, [](const auto& entry) { return !entry.machine.empty(); });
+  return asked ? results::this_machine() : results::Machine();
+}
+
+}  // namespace
+
+ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole)
+    : ExpectedFailures(entries, whole, asked_machine(entries)) {}
+
+ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole,
+                                   const results::Machine& machine)
+    : whole_(whole) {
+  std::erase_if(entries, [&](const corpus::ExpectedFailure& entry) { return !holds_on(entry, machine); });
   for (corpus::ExpectedFailure& entry : entries) {
     const bool expired = has_expired(entry);
     entries_.push_back({std::move(entry), false, expired});

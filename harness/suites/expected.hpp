@@ -15,6 +15,9 @@ namespace assay::suites {
 /// Whether `entry` speaks of that converter at that version.
 [[nodiscard]] bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter,
                             const std::string& version);
+/// Whether it speaks of verdicts of this machine: its patterns are of instructions ("avx512_vnni", "!amx_int8") and of
+/// accelerators, whose blanks are underscores there ("NVIDIA_H100*").
+[[nodiscard]] bool holds_on(const corpus::ExpectedFailure& entry, const results::Machine& machine);
 /// Its last day is over (UTC).
 [[nodiscard]] bool has_expired(const corpus::ExpectedFailure& entry);
 /// Those of `entries` that a run can be held to: they speak of one of its converters at its version, where cases state
@@ -28,8 +31,9 @@ namespace assay::suites {
 class ExpectedFailures {
  public:
   /// In a run that is not `whole`, such as a shard, what meets an entry elsewhere may be missing: a verdict that says
-  /// nothing of it (unsupported) leaves it open.
+  /// nothing of it (unsupported) leaves it open. Entries that speak of another machine hold nothing.
   explicit ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole = true);
+  ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole, const results::Machine& machine);
 
   /// Turns the verdict of an expected failure into `xfail`, `xfail-changed` or `xpass`. crash, timeout and oom are only
   /// covered by an entry whose reason matches them, and our own faults never. Returns the entry that the verdict was

@@ -105,13 +105,14 @@ TEST(Forked, KnowsItsMemory) {
 }
 
 TEST(Forked, KnowsHowLongItsLastStepComputes) {
-  const auto compute = [](double seconds) {
-    for (const std::clock_t begin = std::clock(); std::clock() - begin < seconds * CLOCKS_PER_SEC;) {
+  const auto compute = [] {
+    constexpr std::clock_t kTwoFifths = 2 * CLOCKS_PER_SEC / 5;
+    for (const std::clock_t begin = std::clock(); std::clock() - begin < kTwoFifths;) {
     }
   };
   Forked child = started([&](Forked::Line& line) {
     for (int step = 0; step < 2; ++step) {
-      compute(0.4);
+      compute();
       line.send("computed");
       (void)line.receive();
       Forked::begin_step();

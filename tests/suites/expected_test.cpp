@@ -55,6 +55,47 @@ Outcome apply(const corpus::ExpectedFailure& entry, judge::Judgement judgement) 
   return {judgement.verdict, judgement.gate, expected.unused().empty()};
 }
 
+TEST(ExpectedFailures, KnowTheMachine) {
+  results::Machine machine;
+  machine.features = "avx2,avx512_vnni";
+  machine.accelerators = "2 x NVIDIA H100 80GB HBM3, driver 580.1; NVIDIA L4, driver 580.1";
+  const auto holds = [&](const char* patterns) {
+    corpus::ExpectedFailure entry = expectation();
+    entry.machine = patterns;
+    return holds_on(entry, machine);
+  };
+  EXPECT_TRUE(holds(""));
+  EXPECT_TRUE(holds("avx512_vnni"));
+  EXPECT_TRUE(holds("amx_int8 avx2")) << "one of them is enough";
+  EXPECT_FALSE(holds("amx_int8"));
+  EXPECT_FALSE(holds("avx2 !avx512_vnni"));
+  EXPECT_TRUE(holds("!amx_int8"));
+  EXPECT_TRUE(holds("*NVIDIA_H100*"));
+  EXPECT_TRUE(holds("NVIDIA_L4,*"));
+  EXPECT_FALSE(holds("*NVIDIA_H200*"));
+  machine.features = "avx2; avx2,amx_int8";  // of several machines
+  EXPECT_TRUE(holds("amx_int8"));
+}
+
+TEST(ExpectedFailures, OfAnotherMachineHoldNothing) {
+  corpus::ExpectedFailure entry = expectation();
+  entry.machine = "amx_int8";
+  results::Machine machine;
+  machine.features = "avx2";
+  ExpectedFailures elsewhere({entry}, true, machine);
+  judge::Judgement failed = obtained(Verdict::fail), passed = obtained(Verdict::pass);
+  EXPECT_EQ(elsewhere.apply(kKey, failed), nullptr);
+  EXPECT_EQ(failed.verdict, Verdict::fail);
+  elsewhere.apply(kKey, passed);
+  EXPECT_EQ(passed.verdict, Verdict::pass);
+  EXPECT_THAT(elsewhere.unused(), IsEmpty());
+  machine.features = "avx2,amx_int8";
+  ExpectedFailures here({entry}, true, machine);
+  EXPECT_THAT(here.unused(), testing::SizeIs(1));
+  EXPECT_NE(here.apply(kKey, failed), nullptr);
+  EXPECT_EQ(failed.verdict, Verdict::xfail);
+}
+
 TEST(ExpectedFailures, CoverAFailureAsItIsDescribed) {
   for (const Verdict verdict : {Verdict::fail, Verdict::not_quantized, Verdict::refused}) {
     EXPECT_EQ(apply(expectation(), obtained(verdict)), (Outcome{Verdict::xfail, Gate::green, true}));

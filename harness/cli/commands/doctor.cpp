@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "converters/embedded/support.hpp"
 #include "harness/cli/common.hpp"
@@ -16,6 +15,7 @@
 #include "harness/programs/subject.hpp"
 #include "harness/report/operators_page.hpp"
 #include "reference/op.hpp"
+#include "results/machine.hpp"
 
 namespace assay::cli {
 namespace {
@@ -53,7 +53,10 @@ Finding describe_converter(const programs::ConverterSpec& spec) {
 
 std::vector<Finding> examine() {
   std::vector<Finding> findings;
-  findings.push_back({"cores", std::to_string(std::thread::hardware_concurrency()), "", true});
+  const results::Machine machine = results::this_machine();
+  findings.push_back({"cores", std::to_string(machine.cores), machine.cpu, true});
+  findings.push_back({"instructions", machine.features, "", true});
+  if (!machine.accelerators.empty()) findings.push_back({"accelerators", machine.accelerators, "", true});
   findings.push_back({"sandbox", core::can_confine() ? "possible" : "not possible",
                       core::can_confine() ? "" : "the kernel has no Landlock, or it is switched off", true});
   findings.push_back({"sqlite", sqlite3_libversion(), "", true});

@@ -200,7 +200,7 @@ int merge_command(const MergeArguments& arguments) {
       }
     }
   }
-  suites::ExpectedFailures expected(plan->expected, plan->complete);
+  suites::ExpectedFailures expected(plan->expected, plan->complete, run::combined(merged.machines));
   const core::Result<Whole> whole = tally_of(*store, *plan, expected);
   if (!whole) return report_error(whole.error());
   const bool complete = whole->recorded == plan->run.planned;
