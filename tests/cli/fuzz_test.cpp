@@ -24,6 +24,7 @@ TEST_F(Fuzz, FindsAFaultAndReducesIt) {
   const nlohmann::json find = call.json()["finds"][0];
   EXPECT_LE(find["after"]["nodes"], find["before"]["nodes"]);
   EXPECT_TRUE(std::filesystem::exists(path(find["folder"].get<std::string>()) / "find.json"));
+  EXPECT_FALSE(std::filesystem::exists(path("fuzz/unreduced")));
   EXPECT_THAT(find["reproduce"].get<std::string>(), StartsWith("./assay check fuzz/1-"));
   EXPECT_THAT(find["reproduce"].get<std::string>(), HasSubstr("--fault bias_dropped"));
   const std::string folder = find["folder"];
@@ -46,6 +47,19 @@ TEST_F(Fuzz, KeepsWhatItHasFoundWhenItIsEnded) {
   const nlohmann::json find = call.json()["finds"][0];
   EXPECT_EQ(find["before"], find["after"]) << "reduced after the end";
   EXPECT_TRUE(std::filesystem::exists(path(find["folder"].get<std::string>()) / "find.json"));
+}
+
+TEST_F(Fuzz, LeavesWhatItHasFoundWhenItIsKilled) {
+  core::SpawnOptions killed;
+  killed.arguments = {"timeout",      "--signal=KILL", "4",  ASSAY_PROGRAM, "fuzz", "--fault",
+                      "bias_dropped", "--minutes",     "60", "--jobs",      "1"};
+  killed.working_folder = path("").string();
+  killed.environment = {{"ASSAY_HOME", path("").string()}};
+  (void)finished(killed);
+  std::size_t finds = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("fuzz/unreduced")))
+    finds += std::filesystem::exists(entry.path() / "find.json") ? 1U : 0U;
+  EXPECT_GE(finds, 1U);
 }
 
 TEST_F(Fuzz, GivesTheSameTableTwice) {

@@ -85,19 +85,31 @@ std::string dumped(const nlohmann::ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+core::Result<Saved> save(const FuzzArguments& arguments, const Find& find, fs::path folder) {
+  Saved saved{&find, std::move(folder), {}, {}};
+  saved.reproduce = check_command(arguments, find, saved.folder);
+  saved.again = fuzz_command(arguments, find.kept_index);
+  if (const core::Status done = localize::save(find.sample.candidate, saved.folder); !done) return done.error();
+  const std::string text = dumped(find_json(arguments, saved), 2) + "\n";
+  if (const core::Status done = core::write_file(saved.folder / "find.json", text); !done) return done.error();
+  return saved;
+}
+
+/// Where a find lies as it was drawn until all are reduced: what kills the hunt leaves it there.
+fs::path unreduced_folder(const FuzzArguments& arguments) { return fs::path(arguments.output) / "unreduced"; }
+
 core::Result<std::vector<Saved>> save(const FuzzArguments& arguments, const fuzz::Hunted& hunted) {
   std::vector<Saved> all;
   for (std::size_t i = 0; i < hunted.finds.size(); ++i) {
     const Find& find = hunted.finds[i];
     const std::string op = find.judgement.op.empty() ? "model" : find.judgement.op;
-    Saved saved{&find, fs::path(arguments.output) / fmt::format("{}-{}-{}", i + 1, facet_of(find), op), {}, {}};
-    saved.reproduce = check_command(arguments, find, saved.folder);
-    saved.again = fuzz_command(arguments, find.kept_index);
-    if (const core::Status done = localize::save(find.sample.candidate, saved.folder); !done) return done.error();
-    const std::string text = dumped(find_json(arguments, saved), 2) + "\n";
-    if (const core::Status done = core::write_file(saved.folder / "find.json", text); !done) return done.error();
-    all.push_back(std::move(saved));
+    core::Result<Saved> saved =
+        save(arguments, find, fs::path(arguments.output) / fmt::format("{}-{}-{}", i + 1, facet_of(find), op));
+    if (!saved) return saved.error();
+    all.push_back(*std::move(saved));
   }
+  std::error_code kept;
+  fs::remove_all(unreduced_folder(arguments), kept);
   return all;
 }
 
@@ -108,7 +120,7 @@ std::string tally_text(const fuzz::Tally& tally) {
 }
 
 /// Lines on standard error: a status that is written over on a terminal, and now and then elsewhere.
-fuzz::Listener progress() {
+fuzz::Listener progress(const FuzzArguments& arguments) {
   using Clock = std::chrono::steady_clock;
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const auto pause = terminal ? std::chrono::seconds(1) : std::chrono::seconds(30);
@@ -120,7 +132,10 @@ fuzz::Listener progress() {
     print(stderr, "{}{}; {}{}", Painted{terminal ? "\r" : ""}, tally_text(tally),
           core::counted(signatures, "signature"), terminal ? "" : "\n");
   };
-  listener.on_find = [=](const Find& find) {
+  listener.on_find = [=, &arguments](const Find& find) {
+    const core::Result<Saved> saved =
+        save(arguments, find, unreduced_folder(arguments) / std::to_string(find.first_index));
+    if (!saved) (void)report_error(saved.error());  // all are saved once more at the end
     print(stderr, "{}new at {}: {}\n", terminal ? "\n" : "", find.first_index, find.signature);
   };
   listener.on_reduced = [=](const Find& find) {
@@ -170,7 +185,7 @@ int fuzz_command(FuzzArguments& arguments) {
     return report_error(core::usage_error("fuzz asks one converter, in one version"));
   }
   arguments.hunt.stops = stop_on_signal();
-  const core::Result<fuzz::Hunted> hunted = fuzz::hunt(specs->front(), arguments.hunt, progress());
+  const core::Result<fuzz::Hunted> hunted = fuzz::hunt(specs->front(), arguments.hunt, progress(arguments));
   if (!hunted) return report_error(hunted.error());
   const core::Result<std::vector<Saved>> finds = save(arguments, *hunted);
   if (!finds) return report_error(finds.error());

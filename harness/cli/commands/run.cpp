@@ -209,6 +209,12 @@ int run_command(const RunArguments& given) {
     return report_error(
         core::usage_error(fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard)));
   }
+  const auto is_away = [](const programs::ConverterSpec& spec) { return !spec.unavailable.empty(); };
+  if (arguments.skip_unavailable && !arguments.json && !config.converters.empty() &&
+      std::ranges::all_of(config.converters, is_away)) {
+    print(stderr, "assay: nothing is run: {}\n", config.converters.front().unavailable);
+    return static_cast<int>(run::ExitCode::skip);
+  }
   RunOutput output(output_words(arguments, config), Terminal::of(stdout), Terminal::of(stderr));
   if (arguments.json) {
     config.on_result = [progress = std::make_shared<Progress>(Terminal::of(stderr))](
