@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/facets/facets.hpp"
 
@@ -55,7 +56,7 @@ void add_weight(const LayerContext& context, const std::string& tensor, const co
                 Discrimination& seen) {
   if (declared.scale.size() < 2) return;
   seen.has_channels = true;
-  const core::Tensor* weight = context.evidence.model->graph.initializer(tensor);
+  const core::TensorPtr weight = find_constant(context.alignment->constants, tensor);
   // Channels of equal magnitude may still have scales apart where the bias raises them.
   const std::set<double> scales(declared.scale.begin(), declared.scale.end());
   const bool apart = scales.size() > 1 || (weight != nullptr && channel_maxima(*weight, declared).size() > 1);
@@ -66,7 +67,7 @@ Discrimination discrimination(const LayerContext& context) {
   Discrimination seen;
   if (context.artifact == nullptr) {
     for (const auto& tensor : context.evidence.conversion.tensors) {
-      const bool weight = context.evidence.model->graph.initializer(tensor.name) != nullptr;
+      const bool weight = find_constant(context.alignment->constants, tensor.name) != nullptr;
       (weight ? add_weight : add_activation)(context, tensor.name, tensor.params, seen);
     }
     return seen;

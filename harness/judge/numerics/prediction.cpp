@@ -201,14 +201,28 @@ class PredictionCheck {
     const std::uint64_t draws = context_.large ? kDrawsOfLarge : kDraws;
     const Evidence& evidence = context_.evidence;
     if (context_.artifact != nullptr) {
+      const std::map<std::string, double, std::less<>> units = half_units_on_either_side();
       return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
                                 originals(reference),
                                 {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
                                  .twice = out_.style == StyleName::double_rounding,
                                  .draws = draws,
-                                 .halves = &context_.artifact->units()});
+                                 .halves = &units});
     }
     return grounds_.draws(execution.inputs, reference, draws);
+  }
+
+  /// Unit roundoffs of the artifact's tensors that have 16 bits, or stand for such of the original: what this rounds is
+  /// missing in an artifact of float32.
+  [[nodiscard]] std::map<std::string, double, std::less<>> half_units_on_either_side() const {
+    std::map<std::string, double, std::less<>> units = context_.artifact->units();
+    for (const Node& node : context_.artifact->artifact().graph.nodes) {
+      for (const std::string& output : node.outputs) {
+        const double unit = plan_.half_unit_of(context_.artifact->original_tensor(output));
+        if (unit > 0) units[output] = std::max(units[output], unit);
+      }
+    }
+    return units;
   }
 
   /// What the original has where the artifact quantizes, as far as the alignment knows.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
@@ -97,6 +98,7 @@ class NoiseWalk {
     if (noisy && !propagate(node, inputs, results)) {
       return false;
     }
+    if (!only_moves(node)) add_halves(index, results);
     for (std::size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
       values_[node.outputs[k]] = std::move(results[k]);
     }
@@ -150,6 +152,18 @@ class NoiseWalk {
     const CodeSpan& span = *roundings.front().span;
     const bool finest = steps_ == Steps::finest;
     add_steps([&](double value) { return finest ? span.least_half(value) : span.half(value); }, noisy);
+  }
+
+  /// What is computed in floats of 16 bits the original rounds to them, and the artifact on its own: an artifact that
+  /// rounds no finer may still round alike.
+  void add_halves(std::size_t index, std::vector<Noisy>& results) const {
+    const double unit = plan_.half_unit_of(index);
+    if (unit == 0 || steps_ == Steps::finest) return;
+    // Each of the two roundings is uniform within half of half_error.
+    const auto radius = [unit](double value) { return half_error(unit, value) / std::sqrt(2.0); };
+    for (Noisy& result : results) {
+      if (result.value->is_real()) add_steps(radius, result);
+    }
   }
 
   void add_dynamic_rounding(Noisy& noisy) const {
