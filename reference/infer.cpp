@@ -57,7 +57,8 @@ class GraphInference {
   GraphInference(const model::Graph& graph, InferenceWalk& walk, const GraphInference* outer)
       : graph_(graph), walk_(walk), outer_(outer) {
     for (const auto* list : {&graph.value_info, &graph.outputs}) {
-      for (const model::ValueInfo& info : *list) declared_.emplace(info.name, facts_of(info));
+      // Of several declarations the last one holds, for ONNX's checker and for ONNX Runtime.
+      for (const model::ValueInfo& info : *list) declared_.insert_or_assign(info.name, facts_of(info));
     }
   }
 

@@ -103,6 +103,7 @@ CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder
       folder_(std::move(folder)),
       data_(std::move(data)),
       model_file_(folder_.path() / "model.onnx"),
+      half_units_(case_.model == nullptr ? decltype(half_units_)() : judge::half_units(*case_.model)),
       references_(judge::make_reference_cache()),
       twins_(folder_.path() / "twins") {}
 
@@ -349,6 +350,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     judge::Evidence& evidence = trial.evidence;
     evidence.conversion = given_.convert(converter, {model_file_, (*data)->folder, options, *output});
     trial.judged_as = changes_text(evidence.conversion.changed);
+    if (description.supports.artifact != converters::ArtifactKind::qdq) note_halves(evidence.conversion.tensors);
     if (!last && evidence.conversion.outcome == Outcome::ok) {
       previous_cache = evidence.conversion.cache;
       continue;
@@ -371,6 +373,13 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     break;
   }
   return trial;
+}
+
+/// A network of 16-bit floats may have scales of as many bits: where no artifact shows them, nobody tells their type.
+void CaseBench::note_halves(std::vector<converters::TensorScale>& tensors) const {
+  for (converters::TensorScale& tensor : tensors) {
+    if (const auto unit = half_units_.find(tensor.name); unit != half_units_.end()) tensor.params.unit = unit->second;
+  }
 }
 
 Judgement CaseBench::judge(Trial trial, std::size_t planned_verdicts, judge::Depth depth) {

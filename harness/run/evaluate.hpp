@@ -154,6 +154,7 @@ class CaseBench {
   [[nodiscard]] core::Result<judge::Evidence> ready_evidence(const converters::Description& description,
                                                              const converters::Options& base,
                                                              const std::string& options_json) const;
+  void note_halves(std::vector<converters::TensorScale>& tensors) const;
   /// A converter that fell while the judge asked for a trace has that verdict, whatever was found meanwhile.
   void note_fall(judge::Judgement& judgement);
   [[nodiscard]] judge::Judgement judge_kept(Trial& trial, std::size_t planned_verdicts, judge::Depth depth);
@@ -176,6 +177,7 @@ class CaseBench {
   core::TemporaryFolder folder_;
   std::optional<data::UserData> data_;
   std::filesystem::path model_file_;
+  std::map<std::string, double, std::less<>> half_units_;  ///< unit roundoffs of the model's tensors of 16 bits
   std::map<std::string, std::unique_ptr<data::Feed>> feeds_;
   std::list<DataSet> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;

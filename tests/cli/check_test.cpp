@@ -72,17 +72,6 @@ TEST_F(Check, JudgesArtifactsOfMakersThatNobodyKnows) {
   }
 }
 
-TEST_F(Check, RunsCasesOfFloat16) {
-  const auto family = core::read_file(test::test_data() / "halves" / "float16_models.json");
-  ASSERT_TRUE(family);
-  write("cases/float16_models.json", *family);
-  const Call all = run({"run", "float16_models", "--converter", "embedded", "--json"});
-  EXPECT_EQ(all.code, 0) << all.out << all.err;
-  EXPECT_EQ(all.json()["planned"], 6);
-  for (const char* fault : {"scale_doubled", "one_scale_for_all"})
-    EXPECT_EQ(run({"run", "float16_models/form=linear", "--converter", "embedded", "--fault", fault}).code, 1) << fault;
-}
-
 TEST_F(Check, JudgesAModelAndAnArtifactOfFloat16) {
   const auto file = [](const char* name) { return (test::test_data() / "halves" / name).string(); };
   const Call made = run({"check", file("float.onnx"), "--json"});

@@ -27,6 +27,17 @@ def operators():
     return sorted({entry.operation_type for entry in registry._CONVERTER_REGISTRY if not entry.domain})
 
 
+def _demand_float32(model, importer):
+    half = onnx.TensorProto.FLOAT16
+    named = {tensor.name for tensor in model.graph.initializer if tensor.data_type == half}
+    named |= {tensor.name for tensor in graph_inputs(model) if tensor.type.tensor_type.elem_type == half}
+    for node in model.graph.node:
+        casts = node.op_type == "Cast" and any(attribute.i == half for attribute in node.attribute)
+        if casts or named & set(node.input):
+            raise Refused(f"{importer}: the way back from PyTorch isn't followed in float16", node.name or node.output[0],
+                          node.op_type)
+
+
 def _demand_converters(model, importer):
     versions = {opset.domain: opset.version for opset in model.opset_import}
     for node in model.graph.node:
@@ -121,6 +132,7 @@ def _stated(model):
 def make_twin(model, batches, importer, build):
     """build(module, inputs), a program made of the module that onnx2torch makes of the model, in agreement with the model
     on every batch that fits it."""
+    _demand_float32(model, importer)
     _demand_converters(model, importer)
     fitting = [batch for batch in batches if fits(model, batch)] or [_drawn(model)]
     try:

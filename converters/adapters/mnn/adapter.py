@@ -155,6 +155,8 @@ class Mnn:
     def _variable(array):
         if array.dtype in (numpy.int64, numpy.bool_):
             array = array.astype(numpy.int32)
+        elif array.dtype == numpy.float16:  # MNN computes such models in float32
+            array = array.astype(numpy.float32)
         return expr.const(numpy.ascontiguousarray(array), list(array.shape), expr.NCHW, TYPES[array.dtype.name])
 
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -83,6 +84,7 @@ class LinearReader {
     if (!known(out_.operand)) return false;
     auto weight = constant(node.input(out_.operand));
     if (!weight || !weight->is_real() || weight->rank() < 2) return false;
+    out_.unit = half_unit(weight->type());
     const bool alike = reads_transposed(artifact_node_, out_.operand) == reads_transposed(node, out_.operand);
     out_.weight = alike ? std::move(*weight) : transposed(*weight);
     const Operand& made = made_.inputs[out_.operand];
@@ -206,7 +208,7 @@ class LinearReader {
       const double gamma = parts[0].as_real(i), beta = parts[1].as_real(i), mean = parts[2].as_real(i);
       factors[c] = gamma / std::sqrt(parts[3].as_real(i) + epsilon);
       const double terms = std::abs(factors[c]) * (std::abs(out_.bias[c]) + std::abs(mean)) + std::abs(beta);
-      out_.bias_slack[c] = std::abs(factors[c]) * out_.bias_slack[c] + rounding_gamma(kBiasFoldRoundings) * terms;
+      out_.bias_slack[c] = std::abs(factors[c]) * out_.bias_slack[c] + out_.fold_error(kBiasFoldRoundings) * terms;
       out_.bias[c] = (out_.bias[c] - mean) * factors[c] + beta;
     }
     scale_weight(factors);
@@ -224,6 +226,8 @@ class LinearReader {
 };
 
 }  // namespace
+
+double EffectiveLinear::fold_error(double roundings) const { return rounding_gamma(roundings) + roundings * unit; }
 
 std::optional<EffectiveLinear> effective_linear(const LayerContext& context, const ArtifactNode& node) {
   if (context.artifact == nullptr) return std::nullopt;

@@ -157,11 +157,23 @@ class Equalization {
       const auto data = operand(node, tensor);
       if (made == nullptr || !made->original || !data) return false;
       const Reader reader{*made->original, *data};
+      const std::string read(model_.graph.nodes[reader.node].input(*data));
+      if (is_cast_of(read, factor.source)) factor.source = read;
       if (operand(model_.graph.nodes[reader.node], factor.source) != data ||
           !summed_axis(model_.graph, reader, *factor.values)) {
         return false;
       }
       factor.readers.push_back(reader);
+    }
+    return true;
+  }
+
+  /// Casts between floats aren't seen in the artifact (widened_halves).
+  [[nodiscard]] bool is_cast_of(std::string tensor, std::string_view source) const {
+    while (tensor != source) {
+      const auto producer = theirs_.producer(tensor);
+      if (!producer || model_.graph.nodes[*producer].op_type != "Cast") return false;
+      tensor = model_.graph.nodes[*producer].inputs.front();
     }
     return true;
   }

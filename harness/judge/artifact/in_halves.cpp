@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/infer.hpp"
+#include "reference/quantized_form.hpp"
 
 namespace assay::judge {
 namespace {
@@ -26,8 +27,10 @@ class HalfWriter {
     const model::Graph& graph = artifact.graph;
     for (const model::ValueInfo& output : graph.outputs) outputs_.insert(output.name);
     for (const Node& node : graph.nodes) {
-      if (node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear") continue;
-      scales_.insert(std::string(node.input(1)));
+      const reference::QuantizedForm* form = reference::quantized_form(node);
+      const bool blocks = form != nullptr && form->unpack != nullptr;
+      if (!blocks && node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear") continue;
+      scales_.insert(std::string(node.input(blocks ? form->operand(0) + 1 : 1)));
     }
   }
 

@@ -214,6 +214,8 @@ class Writer : private Rewriter {
     dequantize.domain = node.domain;  // there the reference takes blocks whatever the opset
     dequantize.attributes["axis"] = blocks.axis;
     dequantize.attributes["block_size"] = blocks.block_size;
+    // What is read of an artifact of 16-bit floats is in float32, but for the scales.
+    dequantize.attributes["output_dtype"] = static_cast<std::int64_t>(core::DType::float32);
     dequantize.inputs = {stored(packed, std::move(blocks.codes)), stored(packed + "_scale", std::move(blocks.scale)),
                          stored(packed + "_zero_point", std::move(blocks.zero_point))};
     dequantize.outputs = {names_.fresh(packed + "_of_" + node.name)};

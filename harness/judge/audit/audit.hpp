@@ -122,6 +122,7 @@ class LegalRanges {
   model::Wiring wiring_;
   std::map<std::string, std::vector<std::string>> shared_, covers_;
   const GivenParams& given_;
+  std::map<std::string, double, std::less<>> half_units_;  ///< unit roundoffs of the original's tensors of 16 bits
   std::int64_t unsigned_center_ = 128;
   std::set<std::string> symmetric_;  ///< may be so by the policy, where the other is asked for
   std::multimap<std::string, const core::QuantParams*> told_;  ///< by the converter's table, where there is no artifact

@@ -126,7 +126,8 @@ class BiasAudit {
       const auto expected = product_scale(c);
       if (!expected) continue;
       // Below float32's least normal the spacing is absolute.
-      const double limit = std::max((kBiasScaleError + unit_) * *expected, float32_ulp(*expected));
+      const double unit = std::max(unit_, linear_.unit);
+      const double limit = std::max(kBiasScaleError * *expected + half_error(unit, *expected), float32_ulp(*expected));
       if (std::abs(scale(c) - *expected) <= limit) continue;
       add(fmt::format("channel {}: expected scale s_x·s_w = {}, actual {}", c,
                       core::exact_text(static_cast<float>(*expected)), core::exact_text(static_cast<float>(scale(c)))));

@@ -266,9 +266,11 @@ class ReportedWeightAudit {
     allowed.low = {low, low};
     allowed.high = {high, high};
     allowed.slack = computing_error(told.name);
-    if (form.folded) allowed.slack += rounding_gamma(kReportedFoldRoundings) * std::max(-low, high);
+    const double folding = rounding_gamma(kReportedFoldRoundings) + kReportedFoldRoundings * told.params.unit;
+    if (form.folded) allowed.slack += folding * std::max(-low, high);
     if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
-    const QuantParams one{{told.params.scale[channel]}, {told.params.zero_point[channel]}, told.params.type, {}};
+    QuantParams one{{told.params.scale[channel]}, {told.params.zero_point[channel]}, told.params.type, {}};
+    one.unit = told.params.unit;
     const auto limits = core::integer_limits(one.type);
     const bool symmetric = is_centre(one.zero_point.front(), one.type);
     if (symmetric && one.zero_point.front() != centre_of(one.type)) --allowed.unsigned_center;

@@ -78,7 +78,7 @@ class WeightAudit {
     std::ranges::move(audit_bias(context_, node, linear, errors_), std::back_inserter(findings_));
     const std::vector<double> expected = linear.weight.to_reals();
     const std::vector<double> actual = node.inputs[linear.operand].constant_values->to_reals();
-    const double relative = kQuotientError + (linear.folded ? rounding_gamma(kFoldRoundings) : 0);
+    const double relative = kQuotientError + (linear.folded ? linear.fold_error(kFoldRoundings) : 0);
     const double computed = computing_error(node, linear);
     std::vector<std::string> lines;
     std::size_t wrong = 0;
@@ -266,8 +266,8 @@ class WeightAudit {
     allowed.low = {low, low};
     allowed.high = {high, high};
     allowed.slack = computing_error(node, linear);
-    if (linear.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
-    allowed.slack += params.unit * std::max(-low, high);
+    if (linear.folded) allowed.slack += linear.fold_error(kFoldRoundings) * std::max(-low, high);
+    allowed.slack += std::max(params.unit, 2 * linear.unit) * std::max(-low, high);
     if (context_.evidence.options.method == converters::Method::mse && policy.search_beyond > 0) {
       const double beyond = beyond_of_search(low, high, policy);
       allowed.low = {low < 0 ? low - beyond : 0, 0};
@@ -370,6 +370,7 @@ class WeightAudit {
     const std::vector<double> actual = codes.to_reals();
     const std::vector<double> weights = linear.weight.to_reals();
     const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
+    const double folding_error = linear.folded ? kFoldRoundings * linear.unit : 0;
     // The zero point of codes without sign may be added in float32 before rounding.
     constexpr double kZero = 128;
     const double computed = computing_error(node, linear);
@@ -386,7 +387,7 @@ class WeightAudit {
       const double half = core::half_gap(clamped, params.type);
       const double end = static_cast<double>(limits.low) + even - z;
       const double distance = exact < end && code == end ? 0 : std::abs(code - clamped);
-      const double limit = half + quotient_error * (std::abs(exact) + kZero) +
+      const double limit = half + quotient_error * (std::abs(exact) + kZero) + folding_error * std::abs(exact) +
                            (computed + half_error(params.unit, weights[i])) / std::abs(params.scale[c]);
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -91,7 +92,8 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
       policy_(std::move(policy).value_or(context.evidence.converter.policy)),
       graph_(context.evidence.model->graph),
       wiring_(graph_),
-      given_(context.alignment->given) {
+      given_(context.alignment->given),
+      half_units_(half_units(*context.evidence.model)) {
   if (context_.artifact == nullptr) {
     for (const auto& told : context_.evidence.conversion.tensors) told_.emplace(told.name, &told.params);
   }
@@ -386,13 +388,16 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
     if (std::ranges::any_of(given, is_params)) return std::nullopt;
   }
   std::optional<ParamFault> first;
+  core::QuantParams computed = params;
+  // Of values of 16 bits the width of the range and the quotient may be, too.
+  if (const auto unit = half_units_.find(tensor); unit != half_units_.end()) computed.unit = 2 * unit->second;
   const auto fits = [&](const AllowedRange& range) {
     ScaleMargin own;
     ScaleMargin* asked = margin == nullptr ? nullptr : &own;
-    auto fault = check_params(params, range, symmetric, policy_, asked);
+    auto fault = check_params(computed, range, symmetric, policy_, asked);
     // A constant operand may be quantized like a weight: symmetric whatever the activations are.
     if (fault && (constant || symmetric_.contains(tensor)))
-      fault = check_params(params, range, !symmetric, policy_, asked);
+      fault = check_params(computed, range, !symmetric, policy_, asked);
     if (margin != nullptr && (!fault || !first)) *margin = std::move(own);
     if (!fault) return true;
     // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
