@@ -103,15 +103,17 @@ class PredictionCheck {
     check_weights();
     const auto& executions = context_.evidence.executions;
     const bool has_typical = std::ranges::any_of(executions, &is_typical);
+    bool found_main = false;
     for (std::size_t i = 0; i < executions.size(); ++i) {
       const Execution& execution = executions[i];
-      const bool gates = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
-      if (!gates || execution.reply.outcome != converters::Outcome::ok || i >= context_.reference.size() ||
+      if (execution.reply.outcome != converters::Outcome::ok || i >= context_.reference.size() ||
           context_.reference[i] == nullptr) {
         continue;
       }
+      main_ = has_typical ? is_typical(execution) : !std::exchange(found_main, true);
+      allowed_apart_ = loss_apart(execution);
+      if (is_apart() && rounds_many_ties(*context_.reference[i])) continue;
       check_execution(execution, *context_.reference[i]);
-      checked_ = true;
     }
     return findings_.take(out_);
   }
@@ -125,6 +127,32 @@ class PredictionCheck {
   }
 
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
+
+  /// What may be lost besides on data that the harness draws where an engine's own choices decide, in dB; 0 of all
+  /// other data. Measured over the default suite: 14.1 dB on ties, all of which half_up rounds one way; beyond the
+  /// calibrated range 2.7 dB, in x ÷ √(mean x²).
+  [[nodiscard]] double loss_apart(const Execution& execution) const {
+    constexpr double kTiesDb = 20, kApartDb = 4;
+    const bool drawn = std::ranges::any_of(context_.evidence.test_case->inputs, [&](const auto& input) {
+      return std::ranges::find(input.second.data_sets, execution.data_set) != input.second.data_sets.end();
+    });
+    return is_typical(execution) || !drawn ? 0 : execution.data_set == "ties" ? kTiesDb : kApartDb;
+  }
+  [[nodiscard]] bool is_apart() const { return allowed_apart_ > 0; }
+
+  /// So many of what the model's own quantizers round are ties that the rule of rounding decides.
+  [[nodiscard]] bool rounds_many_ties(const core::TensorMap& reference) const {
+    constexpr double kMostTies = 1e-3;
+    return share_of_ties(context_.evidence.model->graph, reference) > kMostTies;
+  }
+
+  /// Of other data than the main set nothing is kept but what is wrong.
+  void measured(Metric metric) {
+    if (main_) out_.metrics.push_back(std::move(metric));
+  }
+  void miss(const std::string& tensor, const std::string& why) {
+    if (main_) out_.coverage.miss(tensor, why);
+  }
 
   void check_execution(const Execution& execution, const core::TensorMap& reference) {
     const FakeQuantization* predicted = grounds_.prediction(execution.inputs);
@@ -154,7 +182,7 @@ class PredictionCheck {
         compare_with_draws(output.name, expected->second, actual->second, real ? guess.get() : nullptr, *draws,
                            execution.data_set);
     }
-    if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
+    if (predicted != nullptr && main_ && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
   }
 
   /// Whether any real value decides the tensor's: a shape, or what is computed of integers alone, knows no rounding.
@@ -249,33 +277,32 @@ class PredictionCheck {
                           const core::Result<NoiseByOutput>& draws, const std::string& data_set) {
     if (!draws) {
       const core::Error& error = draws.error();
-      out_.coverage.miss(tensor, error.node.empty()
-                                     ? error.message
-                                     : fmt::format("node \"{}\" ({}): {}", error.node, error.op, error.message));
+      miss(tensor, error.node.empty() ? error.message
+                                      : fmt::format("node \"{}\" ({}): {}", error.node, error.op, error.message));
       return;
     }
     const auto found = draws->find(tensor);
     if (found == draws->end()) {
-      out_.coverage.miss(tensor, "the artifact makes no output of that name, type and shape");
+      miss(tensor, "the artifact makes no output of that name, type and shape");
       return;
     }
     const double signal = signal_power(expected), noise = noise_power(expected, actual);
     const double drawn = std::max(found->second.limit(alarm_exponent(context_, kMeasuredShare)),
                                   guess == nullptr ? 0 : noise_power(expected, *guess)) *
-                         ratio(kDrawnLossDb);
+                         ratio(kDrawnLossDb + allowed_apart_);
     // What a long sum in float32 is off is for the bounds to say.
     const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
     // Zeros for an output must not pass. Where rounding turns decisions over, how many is no matter of chance, and less
     // than an output that is a quarter too large is not told from it.
     constexpr double kQuarter = 1.0 / 16;
     if (!(limit < signal * (found->second.decide() ? kQuarter : 1))) {
-      out_.coverage.miss(tensor, fmt::format("rounding alone may leave {:.1f} dB of it", decibel(signal / limit)));
+      miss(tensor, fmt::format("rounding alone may leave {:.1f} dB of it", decibel(signal / limit)));
       return;
     }
     reach(tensor);
-    out_.metrics.push_back({tensor, data_set, "prediction_limit_db", decibel(limit / found->second.mean())});
+    measured({tensor, data_set, "prediction_limit_db", decibel(limit / found->second.mean())});
     if (noise > 0) {
-      out_.metrics.push_back({tensor, data_set, "drawn_deviation_db", decibel(drawn / ratio(kDrawnLossDb) / noise)});
+      measured({tensor, data_set, "drawn_deviation_db", decibel(drawn / ratio(kDrawnLossDb) / noise)});
     }
     if (noise <= limit) return;
     add(tensor, data_set, noise / limit,
@@ -288,6 +315,7 @@ class PredictionCheck {
 
   /// The output is judged, by this layer.
   void reach(const std::string& tensor) {
+    if (!main_) return;
     out_.coverage.reach(tensor, 1);
     if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
   }
@@ -298,9 +326,9 @@ class PredictionCheck {
                        const NoiseByOutput* draws, const Execution& execution) {
     const bool made = wiring_.producer(tensor).has_value();  // an input that is an output has no rounding of its own
     const bool halves = context_.artifact != nullptr && context_.artifact->largest_unit() > 0;
-    if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding || halves) return false;
-    constexpr double kMostTies = 1e-3;  // with more of them the rule of rounding decides
-    if (share_of_ties(context_.evidence.model->graph, reference) > kMostTies) return false;
+    if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding || halves || is_apart())
+      return false;
+    if (rounds_many_ties(reference)) return false;
     const Tensor& expected = reference.at(tensor);
     const TensorPtr predicted = predicted_.value(tensor);
     const Tensor& guess = *predicted;
@@ -315,7 +343,7 @@ class PredictionCheck {
     };
     const auto fits = [&](const Tensor& other) { return loss(other) <= limit; };
     const double lost = loss(guess);
-    out_.metrics.push_back({tensor, execution.data_set, "settled_deviation_db", -lost / limit * kSettledLossDb});
+    measured({tensor, execution.data_set, "settled_deviation_db", -lost / limit * kSettledLossDb});
     std::optional<Tensor> other_sides;
     if (lost <= limit || fits(with_sides_of(predicted_, tensor, actual)) ||
         fits(with_sides_inside(tensor, actual, execution.inputs)) ||
@@ -345,7 +373,7 @@ class PredictionCheck {
       if (!inside || guess == nullptr || !want.is_real() || !guess->is_real() || guess->shape() != want.shape())
         continue;
       const double sqnr_db = measure_deviation(want, *guess).sqnr_db();
-      if (std::isfinite(sqnr_db)) out_.metrics.push_back({tensor, data_set, "predicted_sqnr_db", sqnr_db});
+      if (std::isfinite(sqnr_db)) measured({tensor, data_set, "predicted_sqnr_db", sqnr_db});
     }
   }
 
@@ -361,6 +389,7 @@ class PredictionCheck {
     const Power whole = total(channels);
     const double limit = loss_limit(distinct);
     if (!(whole.deviation_db() >= -limit)) return Loss{"", whole, limit};
+    if (is_apart()) return std::nullopt;
     const std::optional<std::size_t> worst = worst_channel(channels, fewest);
     if (distinct >= kDistinctOutputs && worst && !(channels[*worst].deviation_db() >= -kChannelLossDb)) {
       return Loss{fmt::format(", channel {}", *worst), channels[*worst], kChannelLossDb};
@@ -378,7 +407,8 @@ class PredictionCheck {
     // float8e5m2 in a LayerNormalization written out; twice that. float8e4m3fn keeps INT8's.
     constexpr double kTwoBitsDb = 0.5;
     const bool two_bits = context_.evidence.options.activation == core::DType::float8e5m2;
-    return (two_bits ? kTwoBitsDb : kPredictionLossDb) * among_few(distinct);
+    const double limit = two_bits ? kTwoBitsDb : kPredictionLossDb;
+    return std::max(limit, allowed_apart_) * among_few(distinct);
   }
 
   /// The whole and each channel against the prediction. True where nothing else need be asked.
@@ -391,9 +421,7 @@ class PredictionCheck {
     const std::vector<Power> channels = channels_of(predicted);
     const Power whole = total(channels);
     if (!(whole.signal > 0) || !(whole.predicted > 0)) return false;
-    const auto record = [&](std::string name, double value) {
-      out_.metrics.push_back({tensor, data_set, std::move(name), value});
-    };
+    const auto record = [&](std::string name, double value) { measured({tensor, data_set, std::move(name), value}); };
     record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
     const std::size_t distinct = distinct_values(expected.reals(), kDistinctOutputs);
     // Below so many the rounding of a single bias is the noise of the output. What an artifact's own order of roundings
@@ -738,9 +766,10 @@ class PredictionCheck {
   Judgement& out_;
   const QuantizationPlan& plan_;
   const FakeQuantization& predicted_;  ///< on the data set run last
+  bool main_ = true;                   ///< the data set is the one that coverage and metrics are of
+  double allowed_apart_ = 0;           ///< loss_apart() of it
   model::Wiring wiring_{context_.evidence.model->graph};
   FindingList findings_;
-  bool checked_ = false;  ///< some data set
 };
 
 }  // namespace
