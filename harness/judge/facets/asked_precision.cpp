@@ -105,7 +105,7 @@ class AskedPrecision {
           distinct_values(expected->second.reals(), kDistinctOutputs) < kDistinctOutputs) {
         continue;
       }
-      const TensorPtr value = prediction.value(output.name);
+      const TensorPtr value = prediction.shown(output.name);
       if (value == nullptr || !value->is_real() || value->shape() != actual->second.shape()) return std::nullopt;
       values[output.name] = value;
     }

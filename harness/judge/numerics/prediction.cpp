@@ -169,7 +169,7 @@ class PredictionCheck {
         compare_exactly(output.name, expected->second, actual->second, execution.data_set);
         continue;
       }
-      const TensorPtr guess = predicted == nullptr ? nullptr : predicted_.value(output.name);
+      const TensorPtr guess = predicted == nullptr ? nullptr : predicted_.shown(output.name);
       const bool real = guess != nullptr && guess->is_real() && expected->second.is_real() &&
                         guess->shape() == expected->second.shape();
       const std::size_t found = findings_.count();
@@ -330,7 +330,7 @@ class PredictionCheck {
       return false;
     if (rounds_many_ties(reference)) return false;
     const Tensor& expected = reference.at(tensor);
-    const TensorPtr predicted = predicted_.value(tensor);
+    const TensorPtr predicted = predicted_.shown(tensor);
     const Tensor& guess = *predicted;
     const double signal = signal_power(expected);
     double roundings = noise_power(expected, guess);
@@ -347,7 +347,8 @@ class PredictionCheck {
     std::optional<Tensor> other_sides;
     if (lost <= limit || fits(with_sides_of(predicted_, tensor, actual)) ||
         fits(with_sides_inside(tensor, actual, execution.inputs)) ||
-        any_draw_of_sides(tensor, execution.inputs, fits, other_sides)) {
+        any_draw_of_sides(tensor, execution.inputs, fits, other_sides) ||
+        fits_real_output(tensor, actual, execution.inputs, fits)) {
       return false;
     }
     constexpr double kDraws = 4;  // in power: the prediction and the engine are a draw each
@@ -450,7 +451,8 @@ class PredictionCheck {
         !loss_against(with_sides_inside(tensor, actual, execution.inputs)) ||
         any_draw_of_sides(
             tensor, execution.inputs, [&](const Tensor& drawn) { return !loss_against(drawn); }, other_sides) ||
-        fits_own_ranges(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); })) {
+        fits_own_ranges(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); }) ||
+        fits_real_output(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); })) {
       return decides;
     }
     // A network that makes much of little: what a few sides at ties move in one draw, an engine's own may move as far.
@@ -473,6 +475,17 @@ class PredictionCheck {
       return false;
     }
     FakeQuantization other(context_, plan_, {.in_float = {}, .stay_real = {}, .own_ranges = true});
+    return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
+  }
+
+  /// Whether the output fits as it was computed, where no policy says whether outputs are rounded.
+  template <typename Fits>
+  [[nodiscard]] bool fits_real_output(const std::string& tensor, const Tensor& actual, const core::TensorMap& inputs,
+                                      Fits fits) const {
+    const bool rounded = context_.evidence.converter.policy.outputs == converters::GraphOutputs::quantized;
+    if (context_.artifact != nullptr || rounded) return false;
+    FakeQuantization other(context_, plan_,
+                           {.in_float = {}, .stay_real = {}, .own_ranges = false, .real_outputs = true});
     return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
   }
 
@@ -516,8 +529,9 @@ class PredictionCheck {
   /// few values, as an interpolation makes them, many do.
   [[nodiscard]] Tensor with_sides_of(const FakeQuantization& prediction, const std::string& tensor,
                                      const Tensor& actual) const {
-    Tensor result = *prediction.value(tensor);
-    const TensorPtr exact = prediction.carried(tensor);
+    const TensorPtr shown = prediction.shown(tensor), exact = prediction.carried(tensor);
+    Tensor result = *shown;
+    if (shown == exact) return result;
     const double step = step_of(tensor);
     if (!(step > 0) || !exact->is_real() || exact->shape() != result.shape()) return result;
     const std::span<double> out = result.reals();
@@ -595,7 +609,7 @@ class PredictionCheck {
         }
       }
     }
-    return other.run(inputs) ? with_sides_of(other, output, actual) : *predicted_.value(output);
+    return other.run(inputs) ? with_sides_of(other, output, actual) : *predicted_.shown(output);
   }
 
   /// Where many values lie at ties, as means of quantized values on one scale do, an engine's error decides each at
@@ -624,7 +638,7 @@ class PredictionCheck {
       }
       if (ties == 0) return false;
       if (stale && !other.run(inputs)) continue;
-      const TensorPtr drawn = other.value(output);
+      const TensorPtr drawn = other.shown(output);
       if (fits(*drawn)) return true;
       if (!only) only = *drawn;
     }

@@ -252,6 +252,19 @@ void FakeQuantization::assume_roundings() {
       }
     }
   }
+  if (supposed_.real_outputs) std::erase_if(roundings_, [&](const auto& each) { return goes_out_unread(each.first); });
+}
+
+/// Nothing but nodes that only move reads the tensor, and what they make are outputs that nothing else reads.
+bool FakeQuantization::goes_out_unread(const std::string& tensor) const {
+  const auto& readers = wiring_.consumers(tensor);
+  if (readers.empty()) return wiring_.is_output(tensor);
+  return std::ranges::all_of(readers, [&](std::size_t reader) {
+    const Node& node = context_.evidence.model->graph.nodes[reader];
+    return only_moves(node) && std::ranges::all_of(node.outputs, [&](const std::string& output) {
+             return output.empty() || goes_out_unread(output);
+           });
+  });
 }
 
 /// Operators that hand their input's codes on, with its scale.
@@ -501,6 +514,12 @@ TensorPtr FakeQuantization::value(const std::string& tensor) const {
     if (maker->op_type == "DequantizeLinear") return rounded(tensor, made);
     if (context_.artifact->original_tensor(made) != tensor) return values_.find(tensor)->second;
   }
+}
+
+TensorPtr FakeQuantization::shown(const std::string& output) const {
+  const bool real =
+      supposed_.real_outputs || context_.evidence.converter.policy.outputs == converters::GraphOutputs::stay_float;
+  return real && context_.artifact == nullptr && !given_ ? carried(output) : value(output);
 }
 
 TensorPtr FakeQuantization::carried(const std::string& tensor) const {

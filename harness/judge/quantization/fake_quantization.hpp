@@ -19,6 +19,9 @@ struct Supposed {
   std::set<std::string, std::less<>> stay_real;  ///< tensors that are not rounded
   /// What computes by its attributes has a range of its own, though the policy lists its operator in `shares`.
   bool own_ranges = false;
+  /// Graph outputs are given out as computed, and so is what nodes that only move make outputs of, though the policy
+  /// leaves that open.
+  bool real_outputs = false;
 };
 
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
@@ -45,7 +48,10 @@ class FakeQuantization {
   /// A tensor of the original after its own rounding where it has one, as the graph's outputs show it; null where
   /// there is none of that name. After run().
   [[nodiscard]] core::TensorPtr value(const std::string& tensor) const;
-  /// The same before its own rounding, as the artifact's operator computes it; null likewise.
+  /// A graph output as the converter gives it out: with no artifact that shows it, before its own rounding where the
+  /// policy says that outputs stay in float. Null likewise.
+  [[nodiscard]] core::TensorPtr shown(const std::string& output) const;
+  /// A tensor before its own rounding, as the artifact's operator computes it; null likewise.
   [[nodiscard]] core::TensorPtr carried(const std::string& tensor) const;
   /// The weight of an entry on its predicted codes, in the layout of the effective model; null where it has none or it
   /// stays in float.
@@ -63,6 +69,7 @@ class FakeQuantization {
   void collect_roundings();
   void find_unmodelled();
   void assume_roundings();
+  [[nodiscard]] bool goes_out_unread(const std::string& tensor) const;
   void quantize_constants(std::size_t entry);
   [[nodiscard]] core::TensorPtr nearest_constant(const core::TensorPtr& value) const;
   void quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
