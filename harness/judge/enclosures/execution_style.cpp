@@ -69,6 +69,11 @@ constexpr Style floating(InputDivision input) {
           .divide_error = kFloatUnit};
 }
 
+constexpr Style with_input_ties(Ties ties, Style style) {
+  style.input_ties = ties;
+  return style;
+}
+
 // The first rows are the second ones without a single allowance: one plain run settles most artifacts.
 constexpr std::array kIntegerStyles = {
     pure(StyleName::half_even, Ties::even, InputDivision::exact),
@@ -100,6 +105,21 @@ constexpr std::array kIntegerStyles = {
     rounded_bias(InputDivision::float32),
     with_rounded_bias(double_rounding(InputDivision::exact)),
     with_rounded_bias(double_rounding(InputDivision::float32)),
+    // The same with inputs that are rounded by std::round(x / s), as TensorFlow Lite does, or by ⌊x / s + ½⌋.
+    with_input_ties(Ties::away, integer(StyleName::fixed_31, Ties::either, InputDivision::float32, kFixed31)),
+    with_input_ties(Ties::away, integer(StyleName::fixed_31, Ties::either, InputDivision::reciprocal, kFixed31)),
+    with_input_ties(Ties::away, integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal)),
+    with_input_ties(Ties::away, integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal)),
+    with_input_ties(Ties::away, double_rounding(InputDivision::float32)),
+    with_input_ties(Ties::away, double_rounding(InputDivision::reciprocal)),
+    with_input_ties(Ties::away, with_rounded_bias(double_rounding(InputDivision::float32))),
+    with_input_ties(Ties::up, integer(StyleName::fixed_31, Ties::either, InputDivision::float32, kFixed31)),
+    with_input_ties(Ties::up, integer(StyleName::fixed_31, Ties::either, InputDivision::reciprocal, kFixed31)),
+    with_input_ties(Ties::up, integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal)),
+    with_input_ties(Ties::up, integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal)),
+    with_input_ties(Ties::up, double_rounding(InputDivision::float32)),
+    with_input_ties(Ties::up, double_rounding(InputDivision::reciprocal)),
+    with_input_ties(Ties::up, with_rounded_bias(double_rounding(InputDivision::float32))),
     // Beyond this line: engines that do not say how they compute.
     double_rounding(InputDivision::any),
     integer(StyleName::reciprocal, Ties::either, InputDivision::any, kReciprocal),
@@ -247,7 +267,8 @@ class Quantizing {
 /// QuantizeLinear's own text is plain about ties and about the order; engines differ in their requantization.
 Ties input_ties(const Style& style) {
   const bool open = style.ties == Ties::either && style.input != InputDivision::any;
-  return open || style.ties == Ties::even_after_zero_point ? Ties::even : style.ties;
+  if (open) return style.input_ties;
+  return style.ties == Ties::even_after_zero_point ? Ties::even : style.ties;
 }
 
 /// What a first rounding may add, in steps of `scale`: codes that move, and products of codes, pass through the same

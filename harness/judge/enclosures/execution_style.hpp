@@ -35,8 +35,9 @@ struct Style {
   Ties ties = Ties::even;
   InputDivision input = InputDivision::exact;
   Arithmetic arithmetic;
-  double dequantize_error = 0;  ///< relative error of (code − zero_point)·scale
-  double divide_error = 0;      ///< relative error of the division by the output's scale, or of what stands for it
+  Ties input_ties = Ties::even;  ///< of graph inputs, where `ties` is either: a step of its own before the integers
+  double dequantize_error = 0;   ///< relative error of (code − zero_point)·scale
+  double divide_error = 0;       ///< relative error of the division by the output's scale, or of what stands for it
 };
 
 /// All styles that a converter of this stated arithmetic may have, narrowest first.
