@@ -191,6 +191,7 @@ class Judge {
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
     const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
+                                evidence_.options.method == converters::Method::mse ||
                                 evidence_.options.method == converters::Method::given || searches_magnitudes(),
                             evidence_.converter.policy.depthwise_channels,
                             evidence_.converter.policy.bias == converters::BiasRounding::mean_corrected,

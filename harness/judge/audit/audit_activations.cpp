@@ -10,6 +10,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -241,7 +242,10 @@ class ActivationAudit {
     ScaleMargin margin;
     const auto fault = legal_.check(tensor, params, constant, context_.explanation == nullptr ? nullptr : &margin);
     explain(tensor, margin);
-    if (!fault) return;
+    if (!fault) {
+      if (evidence.options.method == converters::Method::mse) check_search(tensor, params);
+      return;
+    }
     const auto ranges = legal_.of(tensor);
     add(fault->facet, tensor, fault->margin,
         fmt::format("tensor \"{}\": expected {} {}, actual {}\n"
@@ -250,6 +254,40 @@ class ActivationAudit {
                     ranges.empty() ? "nothing" : range_text(ranges.front()),
                     evidence.method_stated ? converters::method_name(evidence.options.method) : "not stated",
                     evidence.options.symmetric ? "symmetric" : "asymmetric", params_text(params)));
+  }
+
+  /// What holds values of its operand alone may have the operand's scale.
+  [[nodiscard]] bool keeps_scale_of_its_input(const std::string& tensor) const {
+    const auto producer = context_.alignment->wiring.producer(tensor);
+    if (!producer) return false;
+    const OperatorTraits& traits = traits_of(context_.evidence.model->graph.nodes[*producer]);
+    return stays_in_range(traits) || traits.clamp != Clamp::none || traits.formula == Formula::maximum ||
+           traits.formula == Formula::minimum;
+  }
+
+  /// Every search for the least squared error tries the whole range too: what it cuts off must not cost more than that
+  /// saves, by its own estimate. Of tensors that share a range one may be cut for the others.
+  void check_search(const std::string& tensor, const QuantParams& params) {
+    constexpr double kEstimate = 1.5;
+    const converters::Policy& policy = context_.evidence.converter.policy;
+    const auto values = calibration_.sorted_values.find(tensor);
+    if (keeps_scale_of_its_input(tensor)) return;
+    if (values == calibration_.sorted_values.end() || values->second.empty() || core::is_real(params.type) ||
+        policy.averaging != converters::Averaging::none || legal_.of(tensor).size() != 1) {
+      return;
+    }
+    const QuantParams whole = derive_params(std::min(values->second.front(), 0.0), std::max(values->second.back(), 0.0),
+                                            params.type, is_centre(params.zero_point.front(), params.type), policy);
+    if (params.scale.front() >= whole.scale.front()) return;
+    const RangeCost cost(values->second);
+    const double most = kEstimate * cost.of(whole), actual = cost.of(params);
+    if (!(actual > most) || !(most > 0)) return;
+    add(Facet::scale, tensor, actual / most,
+        fmt::format("tensor \"{}\": expected the whole range's {}, or a range with no larger error, actual {}\n"
+                    "  its squared error on the calibration data is {:.1f} times that of the whole range "
+                    "[{:.6g}, {:.6g}] (method mse); declared: {}",
+                    tensor, core::exact_text64(whole.scale.front()), core::exact_text64(params.scale.front()),
+                    kEstimate * actual / most, values->second.front(), values->second.back(), params_text(params)));
   }
 
   /// A range that was learned is anybody's choice. What it costs on the data, against the best one for them, is a note
