@@ -38,7 +38,7 @@ std::set<std::size_t> first_convolutions(const Evidence& evidence) {
 
 bool is_raised_for_bias(double scale, double needed) {
   constexpr double kRounding = 0x1p-22;  // the scale is a float32, and so is what it is made of
-  return needed > 0 && scale >= needed * (1 - kRounding) && scale <= 2 * needed;
+  return needed > 0 && scale >= needed * (1 - kRounding) && scale <= 2 * needed * (1 + kRounding);
 }
 
 bool has_whole_weights(const converters::Policy& policy, const std::string& op) {

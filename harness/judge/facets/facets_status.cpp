@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "harness/corpus/pattern.hpp"
+#include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/evidence/precision.hpp"
 #include "harness/judge/evidence/supports.hpp"
 #include "harness/judge/facets/diagnosis.hpp"
@@ -201,7 +202,12 @@ bool quantizes_something(const Evidence& evidence) {
                                [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
   }
   const auto& precision = evidence.conversion.precision;
-  return precision.empty() || std::ranges::any_of(precision, ran_in_int8);
+  if (!precision.empty()) return std::ranges::any_of(precision, ran_in_int8);
+  const auto& forms = evidence.converter.supports.int8_operators;
+  return std::ranges::any_of(evidence.model->graph.nodes, [&](const model::Node& node) {
+    const bool has_form = !forms || std::ranges::find(*forms, model::operator_name(node)) != forms->end();
+    return has_form && !only_moves(node);  // what only moves values is quantized where its neighbours are
+  });
 }
 
 }  // namespace

@@ -455,7 +455,9 @@ class PredictionCheck {
         any_draw_of_sides(
             tensor, execution.inputs, [&](const Tensor& drawn) { return !loss_against(drawn); }, other_sides) ||
         fits_own_ranges(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); }) ||
-        fits_real_output(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); })) {
+        fits_real_output(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); }) ||
+        fits_joined_scales(tensor, actual, execution.inputs,
+                           [&](const Tensor& other) { return !loss_against(other); })) {
       return decides;
     }
     // A network that makes much of little: what a few sides at ties move in one draw, an engine's own may move as far.
@@ -489,6 +491,22 @@ class PredictionCheck {
     if (context_.artifact != nullptr || rounded) return false;
     FakeQuantization other(context_, plan_,
                            {.in_float = {}, .stay_real = {}, .own_ranges = false, .real_outputs = true});
+    return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
+  }
+
+  /// Whether the output fits where what goes into a join that shares scales has them for its other readers too.
+  template <typename Fits>
+  [[nodiscard]] bool fits_joined_scales(const std::string& tensor, const Tensor& actual, const core::TensorMap& inputs,
+                                        Fits fits) const {
+    const Evidence& evidence = context_.evidence;
+    const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
+    if (context_.artifact != nullptr || lists_scales(evidence) || !evidence.converter.policy.shares ||
+        std::ranges::none_of(evidence.model->graph.nodes, joins)) {
+      return false;
+    }
+    FakeQuantization other(
+        context_, plan_,
+        {.in_float = {}, .stay_real = {}, .own_ranges = false, .real_outputs = false, .joined_scales = true});
     return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
   }
 

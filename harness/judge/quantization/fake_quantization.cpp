@@ -232,8 +232,10 @@ void FakeQuantization::assume_roundings() {
     told.insert(tensor.name);
   }
   if (lists_scales(evidence)) return;
+  const auto joins = supposed_.joined_scales ? joined() : std::map<std::string, std::string, std::less<>>();
   const auto assume = [&](const std::string& tensor) {
-    const auto audited = context_.audited.find(tensor);
+    const auto join = joins.find(tensor);
+    const auto audited = context_.audited.find(join == joins.end() ? tensor : join->second);
     const bool real = supposed_.stay_real.contains(tensor) && !is_read_in_int8(tensor);
     if (audited != context_.audited.end() && !told.contains(tensor) && !real)
       roundings_[tensor].push_back({audited->second, "", false});
@@ -253,6 +255,21 @@ void FakeQuantization::assume_roundings() {
     }
   }
   if (supposed_.real_outputs) std::erase_if(roundings_, [&](const auto& each) { return goes_out_unread(each.first); });
+}
+
+/// Of what goes into a join whose operands share scales, directly or moved, the join's result.
+std::map<std::string, std::string, std::less<>> FakeQuantization::joined() const {
+  std::map<std::string, std::string, std::less<>> joins;
+  const auto& nodes = context_.evidence.model->graph.nodes;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (!moves(*node) || node->outputs.empty()) continue;
+    const bool joins_operands = traits_of(*node).movement == Movement::joins;
+    const auto behind = joins.find(node->outputs.front());
+    if (!joins_operands && behind == joins.end()) continue;
+    const std::string result = behind == joins.end() ? node->outputs.front() : behind->second;
+    for (std::size_t i = 0; i < (joins_operands ? node->inputs.size() : 1); ++i) joins[node->inputs[i]] = result;
+  }
+  return joins;
 }
 
 /// Nothing but nodes that only move reads the tensor, and what they make are outputs that nothing else reads.

@@ -22,6 +22,8 @@ struct Supposed {
   /// Graph outputs are given out as computed, and so is what nodes that only move make outputs of, though the policy
   /// leaves that open.
   bool real_outputs = false;
+  /// What goes into a join that shares scales has the join's for all of its readers.
+  bool joined_scales = false;
 };
 
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
@@ -69,6 +71,7 @@ class FakeQuantization {
   void collect_roundings();
   void find_unmodelled();
   void assume_roundings();
+  [[nodiscard]] std::map<std::string, std::string, std::less<>> joined() const;
   [[nodiscard]] bool goes_out_unread(const std::string& tensor) const;
   void quantize_constants(std::size_t entry);
   [[nodiscard]] core::TensorPtr nearest_constant(const core::TensorPtr& value) const;
