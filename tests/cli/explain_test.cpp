@@ -223,6 +223,8 @@ TEST_P(ExplainFamilies, TermsAddUpToTheLimit) {
     if (family == "divisor_near_zero") continue;
     // No limit goes through an STFT: executors' errors of the angles allow none in float32.
     if (family == "stft_before_a_product") continue;
+    // Of sums and roots along all axes the prediction alone says how much may be lost.
+    if (family == "reduce_keeps_its_axes") continue;
     int derived = 0;
     bool bounded = false;
     // Refusals have nothing to derive: three cases from all over the family.

@@ -30,8 +30,8 @@ VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?"), "DATE"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,64}\b"), "HASH"),
-    (re.compile(r"(/tmp|/dev/shm)/[^\s\"',]+"), "PATH"),
     (re.compile(r"(?<=[\s`])/\S*/assay(?= )"), "./assay"),
+    (re.compile(r"(/tmp|/dev/shm)/[^\s\"',]+"), "PATH"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min)\b"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? (cases|verdicts)/s\b"), "RATE"),
 ]

@@ -139,6 +139,7 @@ corpus::ExpectedFailure known_defect(const std::string& converter) {
           .reason = "succeeded",
           .url = "https://onnx.ai",
           .until = {},
+          .machine = {},
           .margin = {},
           .family = {}};
 }

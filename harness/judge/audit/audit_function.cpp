@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -322,7 +323,8 @@ class FunctionAudit {
     for (std::size_t i = 0; i < std::min({std::size_t{2}, made.inputs.size(), ours.inputs.size()}); ++i) {
       const std::string& name = made.inputs[i].name;
       const Value value = value_of(name);
-      if (value.tensor == nullptr || value.expected || is_multiplied(name)) continue;
+      if (value.tensor == nullptr || value.expected) continue;
+      if (const auto factor = factor_of(name); factor && is_in_the_weight(made, i, *factor)) continue;
       std::optional<std::size_t> unlike;
       const Tensor* nearest = nullptr;
       bool fits = false;
@@ -357,13 +359,55 @@ class FunctionAudit {
     return names;
   }
 
-  /// An operator of the converter's own multiplies it by a constant, which the weight behind it is divided by.
-  [[nodiscard]] bool is_multiplied(std::string name) const {
+  /// A constant by which an operator of the converter's own multiplies or divides.
+  struct Factor {
+    TensorPtr values;
+    bool divides = false;
+  };
+  /// That of the operator that makes `name`, if it is one; null values where they aren't known.
+  [[nodiscard]] std::optional<Factor> factor_of(std::string name) const {
     const auto maker = maker_of(name);
     const ArtifactNode* made = maker ? view_.find(*maker) : nullptr;
-    if (made == nullptr || made->original) return false;
+    if (made == nullptr || made->original || made->inputs.size() != 2) return std::nullopt;
     const Formula formula = traits_of(artifact_.graph.nodes[*maker]).formula;
-    return formula == Formula::product || formula == Formula::quotient;
+    if (formula != Formula::product && formula != Formula::quotient) return std::nullopt;
+    TensorPtr values = constant_value(made->inputs[1]);
+    if (values == nullptr && formula == Formula::product) values = constant_value(made->inputs[0]);
+    return Factor{std::move(values), formula == Formula::quotient};
+  }
+
+  /// Whether the weight that multiplies what `factor` went into may have been divided by it: true too where nobody
+  /// knows. One factor for all, or one for each input channel.
+  [[nodiscard]] bool is_in_the_weight(const ArtifactNode& made, std::size_t data, const Factor& factor) const {
+    const Node& node = original_.nodes[*made.original];
+    const Tensor* weight = data == 0 ? original_.initializer(node.input(1)) : nullptr;
+    const TensorPtr& factors = factor.values;
+    if (weight == nullptr || !weight->is_real() || weight->rank() < 2 || factors == nullptr || !factors->is_real() ||
+        factors->size() == 0) {
+      return true;
+    }
+    const core::Shape& shape = weight->shape();
+    const auto extent = [&](std::size_t axis) { return static_cast<std::size_t>(shape[axis]); };
+    std::size_t inner = 1;
+    for (std::size_t axis = 2; axis < shape.size(); ++axis) inner *= extent(axis);
+    const auto groups = static_cast<std::size_t>(std::max<std::int64_t>(node.int_or("group", 1), 1));
+    const Product product = traits_of(node).product;
+    const auto input_channel = [&](std::size_t element) {
+      const std::size_t first = element / inner / extent(1), second = element / inner % extent(1);
+      if (product == Product::convolution)
+        return first / std::max(extent(0) / groups, std::size_t{1}) * extent(1) + second;
+      if (product == Product::transposed_convolution) return first;
+      return reads_transposed(node, 1) ? second : first;
+    };
+    const bool matrix = shape.size() == 2 || is_convolution(product);
+    const auto count = static_cast<std::size_t>(factors->size());
+    MultipliedWeight divided;
+    const auto gain = [&](std::size_t element) {
+      const std::size_t at = count == 1 ? 0 : input_channel(element);
+      if (at >= count) return 1.0;
+      return factor.divides ? factors->reals()[at] : 1 / factors->reals()[at];
+    };
+    return (count > 1 && !matrix) || !divided.compare(*weight, &made, gain) || divided.is_nearer();
   }
 
   /// A difference that reached `tensor`, which node `index` of the artifact makes or reads; where it came from is said.
