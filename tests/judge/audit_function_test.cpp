@@ -12,9 +12,15 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 const std::map<std::string, Tensor> kConstants = {
-    {"e", Tensor::scalar(DType::float32, 0x1p-7)}, {"one", Tensor::scalar(DType::float32, 1)},
-    {"three", Tensor::scalar(DType::float32, 3)},  {"five", Tensor::scalar(DType::float32, 5)},
-    {"s", Tensor::scalar(DType::float32, 0x1p-6)}, {"z", codes(DType::int8, {}, {0})}};
+    {"e", Tensor::scalar(DType::float32, 0x1p-7)},
+    {"one", Tensor::scalar(DType::float32, 1)},
+    {"three", Tensor::scalar(DType::float32, 3)},
+    {"five", Tensor::scalar(DType::float32, 5)},
+    {"s", Tensor::scalar(DType::float32, 0x1p-6)},
+    {"z", codes(DType::int8, {}, {0})},
+    {"w", reals({4, 2}, {0.5, -0.25, 0.75, 1, -0.5, 0.25, 1, -1})},
+    {"half_w", reals({4, 2}, {0.25, -0.125, 0.375, 0.5, -0.25, 0.125, 0.5, -0.5})},
+    {"two", Tensor::scalar(DType::float32, 2)}};
 
 /// What is found where the converter made `made`, of xd to h, out of `text`, of x to y.
 std::vector<Finding> departures(const std::string& text, const std::string& made) {
@@ -57,6 +63,13 @@ TEST(AuditFunction, OperatorsThatChangePlacesComputeTheSame) {
   const std::string text = "r = Relu(x) y = MaxPool<kernel_shape=[1,2], strides=[1,2]>(r)";
   EXPECT_THAT(departures(text, "m = MaxPool<kernel_shape=[1,2], strides=[1,2]>(xd) h = Relu(m)"), IsEmpty());
   EXPECT_THAT(departures(text, "m = MaxPool<kernel_shape=[1,2], strides=[1,2]>(xd) n = Neg(m) h = Relu(n)"), SizeIs(1));
+}
+
+TEST(AuditFunction, AFactorOfTheConvertersOwnHasToBeInTheWeightBehindIt) {
+  const std::string text = "y = MatMul(x, w)";
+  EXPECT_THAT(departures(text, "m = Mul(xd, two) h = MatMul(m, half_w)"), IsEmpty());
+  EXPECT_THAT(departures(text, "m = Mul(xd, two) h = MatMul(m, w)"), SizeIs(1));
+  EXPECT_THAT(departures(text, "m = Div(xd, two) h = MatMul(m, w)"), SizeIs(1));
 }
 
 TEST(AuditFunction, AModelThatIsQuantizedAlreadyRoundsOfItself) {

@@ -173,6 +173,46 @@ TEST(Prediction, RecordsTheDeviationOfCorrectLayersAndRaisesNoAlarm) {
   EXPECT_GT(recorded, 300);
 }
 
+TEST(Prediction, EveryDataSetIsHeldToIt) {
+  core::Rng rng(61);
+  const RandomLayer random = spread_layer(rng);
+  Judged judged = judge_layer(random.layer, random.layer, random.x);
+  const Tensor right = judged.evidence.executions[0].outputs.at("y");
+  for (const bool opaque : {false, true}) {
+    judged.opaque = opaque;
+    judged.evidence.executions.resize(1);
+    judged.add("inputs_1", {{"x", random.x}}, {{"y", right}});
+    judged.calibrate();
+    EXPECT_THAT(judged.prediction(), IsEmpty());
+    judged.evidence.executions.back().outputs["y"] = Tensor::zeros(right.type(), right.shape());
+    const std::vector<Finding> zeros = judged.prediction();
+    ASSERT_THAT(zeros, ::testing::SizeIs(::testing::Ge(1U)));
+    EXPECT_THAT(zeros[0].message, HasSubstr("data set \"inputs_1\""));
+  }
+}
+
+TEST(Prediction, OutputsThatStayInFloatAreNotPredictedRounded) {
+  core::Rng rng(67);
+  const RandomLayer random = spread_layer(rng);
+  Judged judged = judge_layer(random.layer, random.layer, random.x);
+  judged.opaque = true;
+  const auto deviation = [&](converters::GraphOutputs outputs) {
+    judged.evidence.converter.policy.outputs = outputs;
+    EXPECT_THAT(judged.prediction(), IsEmpty());
+    return metric(judged.judgement, "prediction_deviation_db");
+  };
+  {
+    const LayerContext context = judged.context();
+    const QuantizationPlan plan(context);
+    FakeQuantization fake(context, plan);
+    ASSERT_TRUE(fake.run({{"x", random.x}}));
+    judged.evidence.executions[0].outputs["y"] = *fake.carried("y");
+  }
+  EXPECT_NEAR(deviation(converters::GraphOutputs::stay_float), 0, 0.01);
+  EXPECT_GT(deviation(converters::GraphOutputs::quantized), 0.3);
+  EXPECT_GT(deviation(converters::GraphOutputs::either), 0.3);
+}
+
 TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
   core::Rng rng(33);
   int seen = 0, seen_opaque = 0;
