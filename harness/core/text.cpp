@@ -107,7 +107,11 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-bool any_glob_match(std::string_view patterns, std::string_view text) {
+namespace {
+
+/// `matches` of the patterns between blanks.
+template <typename Matches>
+bool any_of_patterns(std::string_view patterns, const Matches& matches) {
   bool positive = false, any = false;
   while (!patterns.empty()) {
     const std::size_t end = std::min(patterns.find(' '), patterns.size());
@@ -115,13 +119,25 @@ bool any_glob_match(std::string_view patterns, std::string_view text) {
     patterns.remove_prefix(std::min(end + 1, patterns.size()));
     if (pattern.empty()) continue;
     if (pattern.starts_with('!')) {
-      if (glob_match(pattern.substr(1), text)) return false;
+      if (matches(pattern.substr(1))) return false;
       continue;
     }
     positive = true;
-    any = any || glob_match(pattern, text);
+    any = any || matches(pattern);
   }
   return any || !positive;
+}
+
+}  // namespace
+
+bool any_glob_match(std::string_view patterns, std::string_view text) {
+  return any_of_patterns(patterns, [&](std::string_view pattern) { return glob_match(pattern, text); });
+}
+
+bool any_glob_match(std::string_view patterns, std::span<const std::string> texts) {
+  return any_of_patterns(patterns, [&](std::string_view pattern) {
+    return std::ranges::any_of(texts, [&](const std::string& text) { return glob_match(pattern, text); });
+  });
 }
 
 std::string sha256_hex(std::string_view bytes) {

@@ -25,9 +25,11 @@ namespace assay::core {
 /// `text` matches `pattern` with `*` (any run, also '/') and `?` as wildcards.
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);
 
-/// `text` matches one of the patterns between blanks and none of those behind a '!': "a* b !a:x". Where all stand behind
-/// one, or there is none, everything else matches.
+/// `text` matches one of the patterns between blanks and none of those behind a '!': "a* b !a:x". Where all stand
+/// behind one, or there is none, everything else matches.
 [[nodiscard]] bool any_glob_match(std::string_view patterns, std::string_view text);
+/// The same of any of `texts`.
+[[nodiscard]] bool any_glob_match(std::string_view patterns, std::span<const std::string> texts);
 
 /// SHA-256 as 64 hexadecimal digits.
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 #include <span>
 #include <string_view>
 
@@ -77,21 +76,7 @@ bool holds_on(const corpus::ExpectedFailure& entry, const results::Machine& mach
   };
   add(machine.features, ",;");
   add(machine.accelerators, ";");
-  const auto is_there = [&](std::string_view pattern) {
-    return std::ranges::any_of(words, [&](const std::string& word) { return core::glob_match(pattern, word); });
-  };
-  bool asked = false, found = false;
-  for (const auto part : std::views::split(std::string_view(entry.machine), ' ')) {
-    const std::string_view pattern(part.begin(), part.end());
-    if (pattern.empty()) continue;
-    if (pattern.starts_with('!')) {
-      if (is_there(pattern.substr(1))) return false;
-      continue;
-    }
-    asked = true;
-    found = found || is_there(pattern);
-  }
-  return found || !asked;
+  return core::any_glob_match(entry.machine, words);
 }
 
 bool has_expired(const corpus::ExpectedFailure& entry) { return !entry.until.empty() && entry.until < today(); }
