@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "harness/cli/print.hpp"
@@ -38,23 +40,39 @@ int died(const std::string& how) {
   return kExitOwnFault;
 }
 
-/// Whether a signal was there for the child to end by itself; the next one isn't.
-bool passed_on(const core::Forked& child, bool& asks) {
-  if (!std::exchange(asks, false)) return false;
-  ::kill(child.pid(), ended_by);
-  ended_by = 0;
-  return true;
-}
+/// The first signal is the child's, which ends by itself then; a later one isn't. Who signals a process and its group,
+/// as timeout(1) does, signals once.
+class FirstSignal {
+ public:
+  explicit FirstSignal(bool asks) : asks_(asks) {}
+  /// Whether what came is to be waited for.
+  bool takes(const core::Forked& child) {
+    constexpr std::chrono::seconds kOne{1};
+    const auto now = std::chrono::steady_clock::now();
+    if (!asks_ || (passed_ && now - *passed_ > kOne)) return false;
+    if (!passed_) {
+      passed_ = now;
+      ::kill(child.pid(), ended_by);
+    }
+    ended_by = 0;
+    return true;
+  }
+
+ private:
+  bool asks_;
+  std::optional<std::chrono::steady_clock::time_point> passed_;
+};
 
 /// A time of 0: no limit. `asks`: the first signal is the child's.
 int watch(core::Forked& child, const run::JudgeLimits& limits, bool asks) {
   std::string code;
+  FirstSignal first(asks);
   while (!child.ended()) {
     pollfd news{child.descriptor(), POLLIN, 0};
     ::poll(&news, 1, kWatchMs);
     for (std::string& message : child.receive()) code = std::move(message);
     if (child.ended()) break;
-    if (ended_by != 0 && !passed_on(child, asks)) {
+    if (ended_by != 0 && !first.takes(child)) {
       child.kill();
       core::sweep_temporary_folders();
       ::signal(ended_by, SIG_DFL);
