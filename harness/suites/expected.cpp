@@ -101,7 +101,7 @@ results::Machine asked_machine(const std::vector<corpus::ExpectedFailure>& entri
 
 }  // namespace
 
-ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole)
+ExpectedFailures::ExpectedFailures(const std::vector<corpus::ExpectedFailure>& entries, bool whole)
     : ExpectedFailures(entries, whole, asked_machine(entries)) {}
 
 ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole,

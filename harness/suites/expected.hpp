@@ -32,7 +32,7 @@ class ExpectedFailures {
  public:
   /// In a run that is not `whole`, such as a shard, what meets an entry elsewhere may be missing: a verdict that says
   /// nothing of it (unsupported) leaves it open. Entries that speak of another machine hold nothing.
-  explicit ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole = true);
+  explicit ExpectedFailures(const std::vector<corpus::ExpectedFailure>& entries, bool whole = true);
   ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole, const results::Machine& machine);
 
   /// Turns the verdict of an expected failure into `xfail`, `xfail-changed` or `xpass`. crash, timeout and oom are only

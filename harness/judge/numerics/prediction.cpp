@@ -286,10 +286,12 @@ class PredictionCheck {
       miss(tensor, "the artifact makes no output of that name, type and shape");
       return;
     }
+    // A single element on the last code of a range is far from every draw: one of 12,000 drawn graphs had 10.9 dB more.
+    constexpr double kOtherSetDb = 15;
     const double signal = signal_power(expected), noise = noise_power(expected, actual);
     const double drawn = std::max(found->second.limit(alarm_exponent(context_, kMeasuredShare)),
                                   guess == nullptr ? 0 : noise_power(expected, *guess)) *
-                         ratio(kDrawnLossDb + allowed_apart_);
+                         ratio(kDrawnLossDb + (main_ ? 0 : std::max(allowed_apart_, kOtherSetDb)));
     // What a long sum in float32 is off is for the bounds to say.
     const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
     // Zeros for an output must not pass. Where rounding turns decisions over, how many is no matter of chance, and less
