@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/result.hpp"
 #include "harness/core/owner.hpp"
+#include "harness/core/result.hpp"
 #include "results/database.hpp"
 #include "results/interned.hpp"
 #include "results/store.hpp"

@@ -26,7 +26,8 @@ WorkPlan small_plan() {
   plan.jobs = 3;
   plan.programs = {{"a", "1", "aa", {"a", "worker"}, std::nullopt}, {"b", "2", "bb", {"b"}, std::nullopt}};
   plan.programs[1].unavailable = "no GPU";
-  plan.expected = {{"conv/*", "default", "a", "", "artifact", "scale", "reason", "url", "2027-01-01", "avx2", 0.5, "conv"}};
+  plan.expected = {
+      {"conv/*", "default", "a", "", "artifact", "scale", "reason", "url", "2027-01-01", "avx2", 0.5, "conv"}};
   plan.complete = false;
   plan.kinds = {{{0}, false, 0, {}}, {{1}, true, 2, {"b_licence"}}};
   plan.chunks = {{0, 2.5, {1, 0}}, {1, 2, {0}}, {1, 0.25, {1}}};
