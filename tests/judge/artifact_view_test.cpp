@@ -411,7 +411,7 @@ TEST(ChannelIndex, RefusesAWrongCountOfBlocks) {
 }
 
 /// A MatMul of x [2,3] with a weight [3,2] in two blocks of 2 rows.
-core::Result<ArtifactView> matmul_in_blocks(std::map<std::string, Tensor> constants, const std::string& text) {
+core::Result<ArtifactView> matmul_in_blocks(const std::map<std::string, Tensor>& constants, const std::string& text) {
   const model::Model original =
       parse("g (float[2,3] x) => (float[2,2] y) { y = MatMul(x, w) }", {{"w", reals({3, 2}, {1, 2, 3, 4, 5, 6})}});
   return view("a (float[2,3] x) => (float[2,2] y) { " + text + " y = MatMul(x, wd) }", constants, original);
@@ -496,8 +496,8 @@ TEST(ArtifactView, AFloatConstantIsQuantizedInBlocks) {
 }
 
 TEST(ArtifactView, RefusesScalesOfAnotherShapeThanTheBlocks) {
-  const auto message = [](std::map<std::string, Tensor> constants, const std::string& attributes) {
-    const auto read = matmul_in_blocks(std::move(constants), "wd = DequantizeLinear<" + attributes + ">(wq, ws, wz)");
+  const auto message = [](const std::map<std::string, Tensor>& constants, const std::string& attributes) {
+    const auto read = matmul_in_blocks(constants, "wd = DequantizeLinear<" + attributes + ">(wq, ws, wz)");
     return read ? "" : read.error().message;
   };
   EXPECT_EQ(message(kBlocks, "axis=1, block_size=2"),

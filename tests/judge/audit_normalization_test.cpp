@@ -76,7 +76,7 @@ TEST(AuditNormalizations, ABiasKeepsAtLeastEightBits) {
 
 /// A BatchNormalization of which the artifact quantizes scale and variance, each with one step for both channels.
 struct NormalizedCase : GemmCase {
-  NormalizedCase(std::vector<double> variance, double variance_step, double scale_step = 1e-6) {
+  NormalizedCase(const std::vector<double>& variance, double variance_step, double scale_step = 1e-6) {
     original_text = "g (float[1,2,2] x) => (float[1,2,2] y) { y = BatchNormalization<epsilon=0.0001>(x, w, b, m, v) }";
     const std::vector<double> scale{2, 1};
     weights = {

@@ -10,7 +10,7 @@
 namespace assay::embedded::engine {
 namespace {
 
-enum Input : std::size_t { kSignal, kStep, kWindow, kLength };
+enum TransformInput : std::size_t { kSignal, kStep, kWindow, kLength };
 
 /// Extents of one STFT.
 struct Frames {
@@ -74,7 +74,7 @@ Result<Kernel> make_stft(const Binding& binding) {
       sines[i] = std::sin(angle);
     }
     const float* window = call.has(kWindow) ? call.input(kWindow).data<float>() : nullptr;
-    float* out = call.outputs[0].data<float>();
+    auto* out = call.outputs[0].data<float>();
     std::vector<double> real(length), imaginary(length, 0.0);
     for (std::int64_t frame = 0; frame < frames->batch * frames->count; ++frame) {
       const float* x = call.input(kSignal).data<float>() +

@@ -43,7 +43,7 @@ void multiply(const float* rows, const float* bias, const Value* values, std::in
   }
 }
 
-enum Input : std::size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kPeepholes };
+enum LayerInput : std::size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kPeepholes };
 
 Result<Layer> bind_layer(const Call& call, std::int64_t gates, const Node& node) {
   if (auto status = expect_inputs(call, 3, DType::float32); !status) return status.error();

@@ -132,6 +132,7 @@ void add_items(const run::RunConfig& config, const run::Planned& planned, run::W
 
 std::string program_names(const run::WorkPlan& plan, const std::vector<std::size_t>& which) {
   std::vector<std::string> names;
+  names.reserve(which.size());
   for (const std::size_t index : which) names.push_back(plan.programs[index].name + " " + plan.programs[index].version);
   return core::join(names, ", ");
 }

@@ -119,6 +119,7 @@ core::Status check_programs(const run::WorkPlan& plan, const run::WorkPlan::Kind
 
 std::string counts_text(const std::map<std::string, std::size_t>& counts) {
   std::vector<std::string> words;
+  words.reserve(counts.size());
   for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
   return core::join(words, ", ");
 }
