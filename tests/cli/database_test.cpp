@@ -1,9 +1,9 @@
 // Retention and upkeep of the results database from the command line (docs/database.md).
 #include <gmock/gmock.h>
-#include <sqlite3.h>
 
 #include "results/store.hpp"
 #include "tests/cli/home.hpp"
+#include "tests/support/sql.hpp"
 
 namespace assay::test {
 namespace {
@@ -71,10 +71,7 @@ TEST_F(Database, DamageEndsWithThreeAndSaysWhatIsDamaged) {
   const Call sound = run({"db", "check", "--db", "h.db"});
   EXPECT_EQ(sound.code, 0);
   EXPECT_EQ(sound.out, "h.db is sound\n");
-  sqlite3* connection = nullptr;
-  ASSERT_EQ(sqlite3_open(path("h.db").c_str(), &connection), SQLITE_OK);
-  sqlite3_exec(connection, "UPDATE verdict SET outcome_id = 99", nullptr, nullptr, nullptr);
-  sqlite3_close(connection);
+  ASSERT_EQ(run_sql(path("h.db"), "UPDATE verdict SET outcome_id = 99"), "");
   const Call damaged = run({"db", "check", "--db", "h.db"});
   EXPECT_EQ(damaged.code, 3);
   EXPECT_THAT(damaged.out,

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <sstream>
 
@@ -10,6 +9,7 @@
 #include "results/exchange.hpp"
 #include "results/machine.hpp"
 #include "tests/support/source_tree.hpp"
+#include "tests/support/sql.hpp"
 
 namespace assay::results {
 namespace {
@@ -60,11 +60,7 @@ class ResultsFile : public testing::Test {
     return all;
   }
   void sql(const std::string& name, const std::string& statements) const {
-    sqlite3* connection = nullptr;
-    ASSERT_EQ(sqlite3_open(path(name).c_str(), &connection), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(connection, statements.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(connection);
-    sqlite3_close(connection);
+    ASSERT_EQ(test::run_sql(path(name), statements), "");
   }
 
  private:

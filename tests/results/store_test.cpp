@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include "harness/core/owner.hpp"
 #include "harness/core/process.hpp"
 #include "tests/support/source_tree.hpp"
+#include "tests/support/sql.hpp"
 
 namespace assay::results {
 namespace {
@@ -36,27 +36,9 @@ class StoreFile : public testing::Test {
   /// Runs SQL behind the store's back.
   void sql(const std::string& text) const {
     std::filesystem::create_directories(file().parent_path());
-    sqlite3* connection = nullptr;
-    ASSERT_EQ(sqlite3_open(file().c_str(), &connection), SQLITE_OK);
-    char* message = nullptr;
-    EXPECT_EQ(sqlite3_exec(connection, text.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
-    sqlite3_close(connection);
+    ASSERT_EQ(test::run_sql(file(), text), "");
   }
-  /// First column of the first row.
-  [[nodiscard]] std::string answer(const std::string& text) const {
-    sqlite3* connection = nullptr;
-    std::string value;
-    sqlite3_open_v2(file().c_str(), &connection, SQLITE_OPEN_READONLY, nullptr);
-    sqlite3_exec(
-        connection, text.c_str(),
-        [](void* out, int, char** values, char**) {
-          *static_cast<std::string*>(out) = values[0] != nullptr ? values[0] : "NULL";
-          return 1;
-        },
-        &value, nullptr);
-    sqlite3_close(connection);
-    return value;
-  }
+  [[nodiscard]] std::string answer(const std::string& text) const { return test::sql_value(file(), text); }
 
  private:
   core::TemporaryFolder folder_;

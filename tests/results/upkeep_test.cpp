@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "harness/core/files.hpp"
 #include "results/exchange.hpp"
 #include "results/store.hpp"
+#include "tests/support/sql.hpp"
 
 namespace assay::results {
 namespace {
@@ -66,22 +66,7 @@ class Upkeep : public testing::Test {
     for (const RunInfo& run : *runs) all.push_back(run.id);
     return all;
   }
-  [[nodiscard]] std::string answer(const std::string& text) const {
-    sqlite3* connection = nullptr;
-    std::string value;
-    sqlite3_open_v2(path("history.db").c_str(), &connection, SQLITE_OPEN_READWRITE, nullptr);
-    char* message = nullptr;
-    sqlite3_exec(
-        connection, text.c_str(),
-        [](void* out, int, char** values, char**) {
-          *static_cast<std::string*>(out) = values[0] != nullptr ? values[0] : "NULL";
-          return 1;
-        },
-        &value, &message);
-    sqlite3_free(message);
-    sqlite3_close(connection);
-    return value;
-  }
+  [[nodiscard]] std::string answer(const std::string& text) const { return test::sql_value(path("history.db"), text); }
 
  private:
   core::TemporaryFolder folder_;
@@ -269,7 +254,7 @@ TEST_F(Upkeep, DamageIsFound) {
       {"DELETE FROM run", "a row of table verdict refers to one of run that isn't there"}};
   for (const auto& [statement, line] : breaks) {
     const std::string whole = core::read_file(path("history.db")).value();
-    (void)answer(statement);
+    ASSERT_EQ(test::run_sql(path("history.db"), statement), "");
     {
       Store store = open();
       EXPECT_THAT(*store.find_damage(), testing::Contains(line)) << statement;
