@@ -19,12 +19,10 @@ using core::Status;
 Result<std::int64_t> find_result(Database& database, const std::string& run, const JobKey& key) {
   const auto id = database.number(
       "SELECT verdict.id FROM run CROSS JOIN converter CROSS JOIN converter_version ON converter_id = converter.id "
-      "CROSS "
-      "JOIN content CROSS JOIN case_version CROSS JOIN verdict INDEXED BY verdict_by_series ON case_version_id = "
+      "CROSS JOIN content CROSS JOIN case_version CROSS JOIN verdict INDEXED BY verdict_by_series ON case_version_id = "
       "case_version.id AND verdict.options = content.id AND converter_version_id = converter_version.id AND "
-      "verdict.run "
-      "= run.number WHERE run.id = ? AND case_version.name = ? AND content.hash = ? AND content.text = ? AND "
-      "converter.name = ? AND version = ? AND converter_version.hash = ?",
+      "verdict.run = run.number WHERE run.id = ? AND case_version.name = ? AND content.hash = ? AND content.text = ? "
+      "AND converter.name = ? AND version = ? AND converter_version.hash = ?",
       run, key.case_name, text_hash(key.options), key.options, key.converter, key.version, key.hash);
   if (!id) return id.error();
   if (*id) return **id;
@@ -37,17 +35,16 @@ Result<std::int64_t> find_result(Database& database, const std::string& run, con
 /// Of a verdict and what the same version did in its series before it, with the same verdict.
 Result<Wobble> wobble_of(Database& database, ResultReader& reader, std::int64_t result) {
   // CROSS JOIN keeps the order: of a series only what the same version made is looked at.
-  const auto ids = read_ids(
-      database,
-      "SELECT other.id FROM verdict AS accepted CROSS JOIN converter_version AS its ON its.id = "
-      "accepted.converter_version_id CROSS JOIN converter_version AS others ON others.converter_id = its.converter_id "
-      "AND others.version = its.version CROSS JOIN verdict AS other INDEXED BY verdict_by_series ON "
-      "other.case_version_id = accepted.case_version_id AND other.options = accepted.options AND "
-      "other.converter_version_id = others.id WHERE accepted.id = ? AND other.id <= accepted.id AND (SELECT verdict "
-      "FROM "
-      "outcome WHERE id = other.outcome_id) = (SELECT verdict FROM outcome WHERE id = accepted.outcome_id) ORDER BY "
-      "other.id",
-      result);
+  const auto ids =
+      read_ids(database,
+               "SELECT other.id FROM verdict AS accepted CROSS JOIN converter_version AS its ON its.id = "
+               "accepted.converter_version_id CROSS JOIN converter_version AS others ON others.converter_id = "
+               "its.converter_id AND others.version = its.version CROSS JOIN verdict AS other INDEXED BY "
+               "verdict_by_series ON other.case_version_id = accepted.case_version_id AND other.options = "
+               "accepted.options AND other.converter_version_id = others.id WHERE accepted.id = ? AND other.id <= "
+               "accepted.id AND (SELECT verdict FROM outcome WHERE id = other.outcome_id) = (SELECT verdict FROM "
+               "outcome WHERE id = accepted.outcome_id) ORDER BY other.id",
+               result);
   if (!ids) return ids.error();
   std::vector<ResultRow> repeats;
   if (ids->size() < 2) return measure_wobble(std::vector<ResultRow>(ids->size()));
@@ -108,10 +105,9 @@ Status insert_anchor(Database& database, const std::string& run, const JobKey& k
   if (!wobble) return wobble.error();
   if (auto status = database.run(
           "UPDATE change SET accepted_at = ?, reason = ? WHERE accepted_at = '' AND anchor_id IN (SELECT anchor.id "
-          "FROM "
-          "verdict AS new JOIN converter_version AS its ON its.id = new.converter_version_id JOIN verdict AS old ON "
-          "old.case_version_id = new.case_version_id AND old.options = new.options JOIN converter_version AS others ON "
-          "others.id = old.converter_version_id AND others.converter_id = its.converter_id JOIN anchor ON "
+          "FROM verdict AS new JOIN converter_version AS its ON its.id = new.converter_version_id JOIN verdict AS old "
+          "ON old.case_version_id = new.case_version_id AND old.options = new.options JOIN converter_version AS others "
+          "ON others.id = old.converter_version_id AND others.converter_id = its.converter_id JOIN anchor ON "
           "anchor.result_id = old.id WHERE new.id = ?)",
           accepted_at, reason, *result);
       !status) {
@@ -187,8 +183,7 @@ Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::st
       "SELECT case_version.name, content.text, converter.name, version, accepted_at, anchor.reason, repeats, "
       "wobble_db, parameters_wobble, converter_version.hash, anchor.id FROM anchor JOIN verdict ON verdict.id = "
       "result_id JOIN run ON run.number = verdict.run JOIN content ON content.id = verdict.options JOIN case_version "
-      "ON "
-      "case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
+      "ON case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
       "converter ON converter.id = converter_id WHERE run.id = ? ORDER BY anchor.id",
       [&](const Row& row) {
         rows.push_back({{row.line(0), row.line(1), row.line(2), row.line(3), row.line(9)},

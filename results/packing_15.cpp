@@ -8,6 +8,7 @@
 
 #include "results/interned.hpp"
 #include "results/lists.hpp"
+#include "results/rows.hpp"
 #include "results/store.hpp"
 
 namespace assay::results {
@@ -228,13 +229,10 @@ Result<Old> read_old(Database& database, std::int64_t id) {
       "SELECT run_15.number, case_version_id, converter_version_id, result.options, verdict, gate, stage, facet, node, "
       "op, reason, signature, style, layers, margin, sqnr_db, seconds, result.started_at, expectation_id, "
       "judged_outputs, judged_as, job.position, artifact.kind, artifact.hash, artifact.size_bytes FROM result CROSS "
-      "JOIN "
-      "run_15 ON run_15.id = result.run_id CROSS JOIN case_version ON case_version.id = case_version_id CROSS JOIN "
-      "converter_version ON "
-      "converter_version.id = converter_version_id CROSS JOIN converter ON converter.id = converter_id LEFT JOIN job "
-      "ON "
-      "job.run_id = result.run_id AND job.case_name = case_version.name AND job.options = result.options AND "
-      "job.converter = converter.name AND job.version = converter_version.version AND job.hash = "
+      "JOIN run_15 ON run_15.id = result.run_id CROSS JOIN case_version ON case_version.id = case_version_id CROSS "
+      "JOIN converter_version ON converter_version.id = converter_version_id CROSS JOIN converter ON converter.id = "
+      "converter_id LEFT JOIN job ON job.run_id = result.run_id AND job.case_name = case_version.name AND job.options "
+      "= result.options AND job.converter = converter.name AND job.version = converter_version.version AND job.hash = "
       "converter_version.hash LEFT JOIN artifact ON artifact.result_id = result.id WHERE result.id = ?",
       [&](const Row& row) {
         old.run = row.integer(0);
@@ -309,14 +307,10 @@ Status write_new(Database& database, Interned& interned, const Old& old) {
 
 Status pack_verdicts_15(Database& database) {
   if (auto status = database.execute(kNewTables); !status) return status;
-  std::vector<std::int64_t> ids;
-  if (auto status =
-          database.query("SELECT id FROM result ORDER BY id", [&](const Row& row) { ids.push_back(row.integer(0)); });
-      !status) {
-    return status;
-  }
+  const auto ids = read_ids(database, "SELECT id FROM result ORDER BY id");
+  if (!ids) return ids.error();
   Interned interned(database);
-  for (const std::int64_t id : ids) {
+  for (const std::int64_t id : *ids) {
     const auto old = read_old(database, id);
     if (!old) return old.error();
     if (auto status = write_new(database, interned, *old); !status) return status;

@@ -117,8 +117,7 @@ Status strip(const fs::path& copy, Detail detail) {
   if (detail == Detail::verdicts) {
     constexpr const char* kMeasured =
         "DELETE FROM detail; UPDATE verdict_more SET metrics = NULL, metric_values = NULL, parameters = NULL, attempts "
-        "= "
-        "NULL, attempt_seconds = NULL";
+        "= NULL, attempt_seconds = NULL";
     if (auto status = database->execute(kMeasured); !status) return status;
   }
   if (auto status = drop_unused(*database); !status) return status;
@@ -131,8 +130,8 @@ Result<std::vector<HeldRun>> held_runs(const fs::path& file, const std::vector<R
   std::map<std::string, HeldRun> by_id;
   const auto status = database->query(
       "SELECT run.id, converter.name, version, count(*) FROM verdict JOIN run ON run.number = run JOIN "
-      "converter_version "
-      "ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id GROUP BY run, "
+      "converter_version ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id "
+      "GROUP BY run, "
       "converter_id, version",
       [&](const Row& row) {
         HeldRun& run = by_id[row.line(0)];

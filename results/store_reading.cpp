@@ -362,8 +362,7 @@ Status Store::walk_back(const ResultRow& of, const std::vector<std::string>& ver
       status = state_->database.query(
           "SELECT verdict.id, outcome_id, ifnull(margin, ''), ifnull(sqnr_db, ''), ifnull(parameters, '') FROM verdict "
           "INDEXED BY verdict_by_series JOIN verdict_more ON verdict_more.id = verdict.id WHERE case_version_id = ? "
-          "AND "
-          "options = ? AND converter_version_id = ? ORDER BY verdict.id DESC LIMIT 1",
+          "AND options = ? AND converter_version_id = ? ORDER BY verdict.id DESC LIMIT 1",
           [&](const Row& row) {
             if (row.integer(0) < newest) return;
             newest = row.integer(0);
