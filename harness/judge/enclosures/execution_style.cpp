@@ -69,13 +69,8 @@ constexpr Style floating(InputDivision input) {
           .divide_error = kFloatUnit};
 }
 
-constexpr Style with_input_ties(Ties ties, Style style) {
-  style.input_ties = ties;
-  return style;
-}
-
 // The first rows are the second ones without a single allowance: one plain run settles most artifacts.
-constexpr std::array kIntegerStyles = {
+constexpr std::array kStatedStyles = {
     pure(StyleName::half_even, Ties::even, InputDivision::exact),
     pure(StyleName::half_even, Ties::even, InputDivision::float32),
     pure(StyleName::half_away, Ties::away, InputDivision::exact),
@@ -105,29 +100,39 @@ constexpr std::array kIntegerStyles = {
     rounded_bias(InputDivision::float32),
     with_rounded_bias(double_rounding(InputDivision::exact)),
     with_rounded_bias(double_rounding(InputDivision::float32)),
-    // The same with inputs that are rounded by std::round(x / s), as TensorFlow Lite does, or by ⌊x / s + ½⌋.
-    with_input_ties(Ties::away, integer(StyleName::fixed_31, Ties::either, InputDivision::float32, kFixed31)),
-    with_input_ties(Ties::away, integer(StyleName::fixed_31, Ties::either, InputDivision::reciprocal, kFixed31)),
-    with_input_ties(Ties::away, integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal)),
-    with_input_ties(Ties::away, integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal)),
-    with_input_ties(Ties::away, double_rounding(InputDivision::float32)),
-    with_input_ties(Ties::away, double_rounding(InputDivision::reciprocal)),
-    with_input_ties(Ties::away, with_rounded_bias(double_rounding(InputDivision::float32))),
-    with_input_ties(Ties::up, integer(StyleName::fixed_31, Ties::either, InputDivision::float32, kFixed31)),
-    with_input_ties(Ties::up, integer(StyleName::fixed_31, Ties::either, InputDivision::reciprocal, kFixed31)),
-    with_input_ties(Ties::up, integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal)),
-    with_input_ties(Ties::up, integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal)),
-    with_input_ties(Ties::up, double_rounding(InputDivision::float32)),
-    with_input_ties(Ties::up, double_rounding(InputDivision::reciprocal)),
-    with_input_ties(Ties::up, with_rounded_bias(double_rounding(InputDivision::float32))),
-    // Beyond this line: engines that do not say how they compute.
-    double_rounding(InputDivision::any),
-    integer(StyleName::reciprocal, Ties::either, InputDivision::any, kReciprocal),
-    floating(InputDivision::float32),
-    floating(InputDivision::reciprocal),
+};
+// Engines that do not say how they compute.
+constexpr std::array kUnstatedStyles = {
+    double_rounding(InputDivision::any), integer(StyleName::reciprocal, Ties::either, InputDivision::any, kReciprocal),
+    floating(InputDivision::float32),    floating(InputDivision::reciprocal),
     floating(InputDivision::any),
 };
-constexpr std::size_t kUnstatedCount = 5;
+
+/// The styles in fixed point with inputs that are rounded in another way, as std::round(x / s) in TensorFlow Lite.
+constexpr auto with_input_ties(Ties ties) {
+  std::array styles = {
+      integer(StyleName::fixed_31, Ties::either, InputDivision::float32, kFixed31),
+      integer(StyleName::fixed_31, Ties::either, InputDivision::reciprocal, kFixed31),
+      integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal),
+      integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal),
+      double_rounding(InputDivision::float32),
+      double_rounding(InputDivision::reciprocal),
+      with_rounded_bias(double_rounding(InputDivision::float32)),
+  };
+  for (Style& style : styles) style.input_ties = ties;
+  return styles;
+}
+
+template <std::size_t... Counts>
+constexpr auto joined(const std::array<Style, Counts>&... parts) {
+  std::array<Style, (Counts + ...)> all{};
+  auto end = all.begin();
+  ((end = std::copy(parts.begin(), parts.end(), end)), ...);
+  return all;
+}
+
+constexpr std::array kIntegerStyles =
+    joined(kStatedStyles, with_input_ties(Ties::away), with_input_ties(Ties::up), kUnstatedStyles);
 
 constexpr std::array kFloatStyles = {
     pure(StyleName::half_even, Ties::even, InputDivision::exact),
@@ -291,7 +296,8 @@ std::span<const Style> styles_for(const converters::Policy& policy) {
     return kFloatStyles;
   }
   const std::span<const Style> all(kIntegerStyles);
-  return policy.arithmetic == converters::EngineArithmetic::integer ? all.first(all.size() - kUnstatedCount) : all;
+  return policy.arithmetic == converters::EngineArithmetic::integer ? all.first(all.size() - kUnstatedStyles.size())
+                                                                    : all;
 }
 
 std::optional<Style> style_hull(std::span<const Style> styles) {

@@ -86,6 +86,10 @@ bool lists_scales(const Evidence& evidence) {
   return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
 }
 
+bool leaves_own_ranges_open(const Evidence& evidence) {
+  return !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, &computes_by_attributes);
+}
+
 std::set<const model::Node*> squeeze_gates(const model::Graph& graph) {
   const model::Wiring wiring(graph);
   std::set<const model::Node*> all;

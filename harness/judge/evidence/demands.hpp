@@ -46,6 +46,8 @@ class Indexed {
 
 /// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
 [[nodiscard]] bool lists_scales(const Evidence& evidence);
+/// Whether a Pad or a Resize may compute on a range of its own: no scales are listed that would tell.
+[[nodiscard]] bool leaves_own_ranges_open(const Evidence& evidence);
 
 /// The nodes of squeeze-and-excite blocks: what is averaged of a tensor, goes through operators of one activation each,
 /// and is multiplied with that tensor.

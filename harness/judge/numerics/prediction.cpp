@@ -112,7 +112,7 @@ class PredictionCheck {
       }
       main_ = has_typical ? is_typical(execution) : !std::exchange(found_main, true);
       allowed_apart_ = loss_apart(execution);
-      if (is_apart() && rounds_many_ties(*context_.reference[i])) continue;
+      if (!main_ && rounds_many_ties(*context_.reference[i])) continue;
       check_execution(execution, *context_.reference[i]);
     }
     return findings_.take(out_);
@@ -133,14 +133,13 @@ class PredictionCheck {
   /// calibrated range 2.7 dB, in x ÷ √(mean x²). A user's own further sets may lie on ties here and there.
   [[nodiscard]] double loss_apart(const Execution& execution) const {
     constexpr double kTiesDb = 20, kDrawnApartDb = 4, kFurtherDb = 1.5;
+    if (main_) return 0;
     const bool drawn = std::ranges::any_of(context_.evidence.test_case->inputs, [&](const auto& input) {
       return std::ranges::find(input.second.data_sets, execution.data_set) != input.second.data_sets.end();
     });
-    if (main_) return 0;
     if (!drawn) return kFurtherDb;
     return execution.data_set == "ties" ? kTiesDb : kDrawnApartDb;
   }
-  [[nodiscard]] bool is_apart() const { return allowed_apart_ > 0; }
 
   /// So many of what the model's own quantizers round are ties that the rule of rounding decides.
   [[nodiscard]] bool rounds_many_ties(const core::TensorMap& reference) const {
@@ -333,8 +332,7 @@ class PredictionCheck {
                        const NoiseByOutput* draws, const Execution& execution) {
     const bool made = wiring_.producer(tensor).has_value();  // an input that is an output has no rounding of its own
     const bool halves = context_.artifact != nullptr && context_.artifact->largest_unit() > 0;
-    if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding || halves || is_apart())
-      return false;
+    if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding || halves || !main_) return false;
     if (rounds_many_ties(reference)) return false;
     const Tensor& expected = reference.at(tensor);
     const TensorPtr predicted = predicted_.shown(tensor);
@@ -355,7 +353,7 @@ class PredictionCheck {
     if (lost <= limit || fits(with_sides_of(predicted_, tensor, actual)) ||
         fits(with_sides_inside(tensor, actual, execution.inputs)) ||
         any_draw_of_sides(tensor, execution.inputs, fits, other_sides) ||
-        fits_real_output(tensor, actual, execution.inputs, fits)) {
+        fits_supposing(real_outputs(), tensor, actual, execution.inputs, fits)) {
       return false;
     }
     constexpr double kDraws = 4;  // in power: the prediction and the engine are a draw each
@@ -397,7 +395,7 @@ class PredictionCheck {
     const Power whole = total(channels);
     const double limit = loss_limit(distinct);
     if (!(whole.deviation_db() >= -limit)) return Loss{"", whole, limit};
-    if (is_apart()) return std::nullopt;
+    if (!main_) return std::nullopt;
     const std::optional<std::size_t> worst = worst_channel(channels, fewest);
     if (distinct >= kDistinctOutputs && worst && !(channels[*worst].deviation_db() >= -kChannelLossDb)) {
       return Loss{fmt::format(", channel {}", *worst), channels[*worst], kChannelLossDb};
@@ -457,14 +455,13 @@ class PredictionCheck {
     };
     const std::optional<Loss> lost = loss_of(channels, distinct, fewest_elements());
     std::optional<Tensor> other_sides;
-    if (!lost || !loss_against(with_sides_of(predicted_, tensor, actual)) ||
-        !loss_against(with_sides_inside(tensor, actual, execution.inputs)) ||
-        any_draw_of_sides(
-            tensor, execution.inputs, [&](const Tensor& drawn) { return !loss_against(drawn); }, other_sides) ||
-        fits_own_ranges(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); }) ||
-        fits_real_output(tensor, actual, execution.inputs, [&](const Tensor& other) { return !loss_against(other); }) ||
-        fits_joined_scales(tensor, actual, execution.inputs,
-                           [&](const Tensor& other) { return !loss_against(other); })) {
+    const auto fits = [&](const Tensor& other) { return !loss_against(other); };
+    const core::TensorMap& inputs = execution.inputs;
+    if (!lost || fits(with_sides_of(predicted_, tensor, actual)) || fits(with_sides_inside(tensor, actual, inputs)) ||
+        any_draw_of_sides(tensor, inputs, fits, other_sides) ||
+        fits_supposing(own_ranges(), tensor, actual, inputs, fits) ||
+        fits_supposing(real_outputs(), tensor, actual, inputs, fits) ||
+        fits_supposing(joined_scales(), tensor, actual, inputs, fits)) {
       return decides;
     }
     // A network that makes much of little: what a few sides at ties move in one draw, an engine's own may move as far.
@@ -477,43 +474,43 @@ class PredictionCheck {
     return true;
   }
 
-  /// Whether what a Pad or a Resize computes on a range of its own fits, where no scale tells whether it has one.
-  template <typename Fits>
-  [[nodiscard]] bool fits_own_ranges(const std::string& tensor, const Tensor& actual, const core::TensorMap& inputs,
-                                     Fits fits) const {
-    const Evidence& evidence = context_.evidence;
-    if (context_.artifact != nullptr || lists_scales(evidence) ||
-        std::ranges::none_of(evidence.model->graph.nodes, &computes_by_attributes)) {
-      return false;
-    }
-    FakeQuantization other(context_, plan_, {.in_float = {}, .stay_real = {}, .own_ranges = true});
-    return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
-  }
-
-  /// Whether the output fits as it was computed, where no policy says whether outputs are rounded.
-  template <typename Fits>
-  [[nodiscard]] bool fits_real_output(const std::string& tensor, const Tensor& actual, const core::TensorMap& inputs,
-                                      Fits fits) const {
+  /// What may be supposed where no policy says whether outputs are rounded: they are as they were computed.
+  [[nodiscard]] std::optional<Supposed> real_outputs() const {
     const bool rounded = context_.evidence.converter.policy.outputs == converters::GraphOutputs::quantized;
-    if (context_.artifact != nullptr || rounded) return false;
-    FakeQuantization other(context_, plan_,
-                           {.in_float = {}, .stay_real = {}, .own_ranges = false, .real_outputs = true});
-    return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
+    if (context_.artifact != nullptr || rounded) return std::nullopt;
+    Supposed supposed;
+    supposed.real_outputs = true;
+    return supposed;
   }
 
-  /// Whether the output fits where what goes into a join that shares scales has them for its other readers too.
-  template <typename Fits>
-  [[nodiscard]] bool fits_joined_scales(const std::string& tensor, const Tensor& actual, const core::TensorMap& inputs,
-                                        Fits fits) const {
+  /// What may be supposed where no scale tells: a Pad or a Resize computes on a range of its own.
+  [[nodiscard]] std::optional<Supposed> own_ranges() const {
+    if (context_.artifact != nullptr || !leaves_own_ranges_open(context_.evidence)) return std::nullopt;
+    Supposed supposed;
+    supposed.own_ranges = true;
+    return supposed;
+  }
+
+  /// What may be supposed where no scale tells: what goes into a join that shares scales has them for its other readers
+  /// too.
+  [[nodiscard]] std::optional<Supposed> joined_scales() const {
     const Evidence& evidence = context_.evidence;
     const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
     if (context_.artifact != nullptr || lists_scales(evidence) || !evidence.converter.policy.shares ||
         std::ranges::none_of(evidence.model->graph.nodes, joins)) {
-      return false;
+      return std::nullopt;
     }
-    FakeQuantization other(
-        context_, plan_,
-        {.in_float = {}, .stay_real = {}, .own_ranges = false, .real_outputs = false, .joined_scales = true});
+    Supposed supposed;
+    supposed.joined_scales = true;
+    return supposed;
+  }
+
+  /// Whether the output fits what is predicted where `supposed` holds; false without it.
+  template <typename Fits>
+  [[nodiscard]] bool fits_supposing(const std::optional<Supposed>& supposed, const std::string& tensor,
+                                    const Tensor& actual, const core::TensorMap& inputs, const Fits& fits) const {
+    if (!supposed) return false;
+    FakeQuantization other(context_, plan_, *supposed);
     return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
   }
 

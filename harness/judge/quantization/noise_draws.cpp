@@ -277,11 +277,9 @@ struct Choice {
 std::vector<Choice> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
   const bool may_fold = std::ranges::any_of(plan.alignment().operations,
                                             [](const auto& entry) { return entry.maybe_folded.has_value(); });
-  const bool may_have_own_range =
-      !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, &computes_by_attributes);
   std::vector<Choice> choices{{}};
   if (may_fold) choices.push_back({true, {}});
-  if (may_have_own_range) {
+  if (leaves_own_ranges_open(evidence)) {
     for (std::size_t i = 0, count = choices.size(); i < count; ++i) {
       choices.push_back(choices[i]);
       choices.back().supposed.own_ranges = true;
