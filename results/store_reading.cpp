@@ -145,7 +145,7 @@ Result<std::vector<Store::HistoryRow>> Store::history(const std::string& case_pa
   if (!status) return status.error();
   struct Place {
     std::int64_t run, position, id;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): sees a 0 in it
   };
   std::vector<Place> places;
   for (const std::int64_t each : cases) {
@@ -235,6 +235,7 @@ Result<std::vector<std::string>> Store::newest_programs(const std::string& conve
   }
   std::ranges::sort(last);
   std::vector<std::string> hashes;
+  hashes.reserve(last.size());
   for (auto& [id, hash] : last) hashes.push_back(std::move(hash));
   return hashes;
 }

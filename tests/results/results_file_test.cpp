@@ -138,7 +138,7 @@ TEST_F(ResultsFile, IsRefusedWhereItsRowsDoNotBelongTogether) {
   const auto refused = [&](const std::string& change) {
     { Store store = there(); }
     sql("there.db", change);
-    const std::string why = refusal("there.db");
+    std::string why = refusal("there.db");
     std::filesystem::remove(path("there.db"));
     return why;
   };

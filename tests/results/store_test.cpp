@@ -51,6 +51,12 @@ JobKey job(const std::string& name, const std::string& options = "default") {
   return {name, options, "embedded", "0.1.0", "c0ffee"};
 }
 
+std::vector<JobKey> jobs(std::size_t count) {
+  std::vector<JobKey> keys(count);
+  for (std::size_t i = 0; i < count; ++i) keys[i] = job("case" + std::to_string(i));
+  return keys;
+}
+
 RunInfo run_info(const std::string& suite = "seeds") {
   RunInfo info;
   info.command = "assay run " + suite;
@@ -358,8 +364,7 @@ TEST_F(StoreRuns, HistoryGoesByPatternOldestFirst) {
 
 TEST_F(StoreRuns, SeveralThreadsRecordAtOnce) {
   Store store = open();
-  std::vector<JobKey> keys;
-  for (int i = 0; i < 200; ++i) keys.push_back(job("case" + std::to_string(i)));
+  const std::vector<JobKey> keys = jobs(200);
   const auto run = store.begin_run(run_info(), keys).value();
   {
     std::vector<std::jthread> threads;
@@ -374,8 +379,7 @@ TEST_F(StoreRuns, SeveralThreadsRecordAtOnce) {
 
 TEST_F(StoreRuns, AReaderSeesWholeVerdictsWhileWeWrite) {
   Store store = open();
-  std::vector<JobKey> keys;
-  for (int i = 0; i < 200; ++i) keys.push_back(job("case" + std::to_string(i)));
+  const std::vector<JobKey> keys = jobs(200);
   const auto run = store.begin_run(run_info(), keys).value();
   std::jthread writer([&] {
     for (const JobKey& key : keys) EXPECT_TRUE(store.record(run, full_row(key)).ok());
@@ -396,8 +400,7 @@ TEST_F(StoreRuns, AReaderSeesWholeVerdictsWhileWeWrite) {
 
 TEST_F(StoreRuns, AThousandVerdictsASecondAreEasy) {
   Store store = open();
-  std::vector<JobKey> keys;
-  for (int i = 0; i < 1000; ++i) keys.push_back(job("case" + std::to_string(i)));
+  const std::vector<JobKey> keys = jobs(1000);
   const auto run = store.begin_run(run_info(), keys).value();
   ResultRow row = full_row(keys[0]);
   row.metrics.assign(40, {"y", "typical", "sqnr_db", 33.25});

@@ -47,14 +47,25 @@ class Upkeep : public testing::Test {
     row.detail = "{}";
     return row;
   }
+  static std::vector<std::string> names(std::size_t count) {
+    std::vector<std::string> all(count);
+    for (std::size_t i = 0; i < count; ++i) all[i] = "case" + std::to_string(i);
+    return all;
+  }
+  static std::vector<JobKey> jobs(const std::vector<std::string>& cases, const std::string& version,
+                                  const std::string& converter = "c") {
+    std::vector<JobKey> keys;
+    keys.reserve(cases.size());
+    for (const std::string& name : cases) keys.push_back(job(name, version, converter));
+    return keys;
+  }
   /// A complete run of cases by one version. Its id.
   static std::string record(Store& store, const std::vector<std::string>& cases, const std::string& version,
                             const std::string& suite = "seeds", const std::string& converter = "c") {
-    std::vector<JobKey> keys;
-    for (const std::string& name : cases) keys.push_back(job(name, version, converter));
+    const std::vector<JobKey> keys = jobs(cases, version, converter);
     RunInfo info;
     info.suite = suite;
-    const std::string run = store.begin_run(info, keys).value();
+    std::string run = store.begin_run(info, keys).value();
     double sqnr_db = 30;
     for (const JobKey& key : keys) EXPECT_TRUE(store.record(run, row(key, sqnr_db += 1)).ok());
     EXPECT_TRUE(store.finish_run(run).ok());
@@ -203,11 +214,9 @@ TEST_F(Prune, AKillLeavesEveryRunWholeOrGoneAndTheNextPruneGoesOn) {
 
 TEST_F(Prune, ARunGoesOnWritingMeanwhile) {
   Store store = open();
-  std::vector<std::string> cases;
-  for (int i = 0; i < 100; ++i) cases.push_back("case" + std::to_string(i));
+  const std::vector<std::string> cases = names(100);
   for (int i = 0; i < 30; ++i) record(store, cases, std::to_string(i));
-  std::vector<JobKey> keys;
-  for (const std::string& name : cases) keys.push_back(job(name, "new"));
+  const std::vector<JobKey> keys = jobs(cases, "new");
   Store writer = open();
   const auto run = writer.begin_run({}, keys).value();
   std::jthread writing([&] {
@@ -225,8 +234,8 @@ TEST_F(Prune, ARunGoesOnWritingMeanwhile) {
 
 TEST_F(Upkeep, VacuumGivesBackWhatPruneFreed) {
   Store store = open();
-  std::vector<std::string> cases;
-  for (int i = 0; i < 100; ++i) cases.push_back("case" + std::to_string(i));
+  std::vector<std::string> cases(100);
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i] = "case" + std::to_string(i);
   for (int i = 0; i < 20; ++i) record(store, cases, std::to_string(i));
   const auto pruned = store.prune({.runs = 1, .versions = {}});
   ASSERT_TRUE(pruned.ok());
@@ -267,8 +276,7 @@ TEST_F(Upkeep, DamageIsFound) {
 
 TEST_F(Backup, IsAStateOfTheDatabaseWhileARunWrites) {
   Store writer = open();
-  std::vector<JobKey> keys;
-  for (int i = 0; i < 300; ++i) keys.push_back(job("case" + std::to_string(i), "1"));
+  const std::vector<JobKey> keys = jobs(names(300), "1");
   const auto run = writer.begin_run({}, keys).value();
   std::atomic<std::size_t> written = 0;
   std::jthread writing([&] {

@@ -16,7 +16,7 @@ std::string run_sql(const std::filesystem::path& file, const std::string& statem
   sqlite3* connection = nullptr;
   const bool done = sqlite3_open(file.c_str(), &connection) == SQLITE_OK &&
                     sqlite3_exec(connection, statements.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
-  const std::string message = done ? "" : sqlite3_errmsg(connection);
+  std::string message = done ? "" : sqlite3_errmsg(connection);
   sqlite3_close(connection);
   return message;
 }
