@@ -64,12 +64,16 @@ def table(versions, cases):
             "| case | what it is about | wrong in | right in |", "| --- | --- | --- | --- |", *rows, END]
 
 
-def words(root, row):
-    """What is wrong: as the case says it of whom it was found in, else the kit's title without the product."""
-    file = pathlib.Path(root, "cases", "found", f"{row['case'].partition('/')[0]}.json")
+def words(root, rows):
+    """What is wrong: as the case says it of the first of these products that it was found in, else of another one, else the first
+    kit's title without the product."""
+    file = pathlib.Path(root, "cases", "found", f"{rows[0]['case'].partition('/')[0]}.json")
     origin = json.loads(file.read_text(encoding="utf-8")).get("origin", []) if file.is_file() else []
-    said = [each["defect"] for each in origin if each.get("defect")]
-    return (said or [re.sub(r"^(\[Bug\]: )?[^:]*: ", "", row["title"])])[0].replace("|", "\\|")
+    said = [each for each in origin if each.get("defect")]
+    titles = [re.fullmatch(r"(?:\[\w+\]:? )?([^:]*): (.*)", row["title"]).groups() for row in rows]
+    own = [each["defect"] for product, _ in titles for each in said
+           if product.lower() in each["reported_against"].lower().partition(" with ")[0]]
+    return (own or [each["defect"] for each in said] or [titles[0][1]])[0].replace("|", "\\|")
 
 
 def gravest(root, kits):
@@ -86,7 +90,7 @@ def gravest(root, kits):
         makers.sort(key=lambda each: (-each[0], each[1]))
         figures = "; ".join(f"{converter} {row['version']}: {row['left_db']:.1f} dB, {lost:.1f} lost" for lost, converter, row in makers)
         since = "; ".join(f"{converter} {row['since']}" for _, converter, row in makers)
-        lines.append(f"| `{makers[0][2]['case']}` | {words(root, makers[0][2])} | {figures} | {since} |")
+        lines.append(f"| `{makers[0][2]['case']}` | {words(root, [row for *_, row in makers])} | {figures} | {since} |")
     return [*lines, GRAVEST_END]
 
 
