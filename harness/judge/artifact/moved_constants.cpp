@@ -165,7 +165,18 @@ class Mover : private Rewriter {
     return Tensor(core::DType::int64, shape, std::move(index));
   }
 
+  /// What is moved is rounded once more: then each of its tensors has codes of its own, as activations do.
+  [[nodiscard]] bool is_quantized_again(const Node& move) const {
+    return std::ranges::any_of(move.outputs, [&](const std::string& output) {
+      const auto& readers = wiring_.consumers(output);
+      return !readers.empty() && std::ranges::all_of(readers, [&](std::size_t reader) {
+        return graph_.nodes[reader].op_type == "QuantizeLinear";
+      });
+    });
+  }
+
   bool write_moved(const Node& move) {
+    if (is_quantized_again(move)) return false;
     std::vector<Source> sources;
     std::vector<Tensor> indices;
     std::int64_t scales = 0;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <random>
 #include <set>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/numerics/finding_list.hpp"
 #include "harness/judge/numerics/given_ties.hpp"
+#include "harness/judge/numerics/sides_at_ties.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
 
@@ -350,10 +350,11 @@ class PredictionCheck {
     const double lost = loss(guess);
     measured({tensor, execution.data_set, "settled_deviation_db", -lost / limit * kSettledLossDb});
     std::optional<Tensor> other_sides;
-    if (lost <= limit || fits(with_sides_of(predicted_, tensor, actual)) ||
-        fits(with_sides_inside(tensor, actual, execution.inputs)) ||
-        any_draw_of_sides(tensor, execution.inputs, fits, other_sides) ||
-        fits_supposing(real_outputs(), tensor, actual, execution.inputs, fits)) {
+    if (lost <= limit || fits(sides_.nearest(predicted_, tensor, actual)) ||
+        fits(sides_.nearest_inside(predicted_, tensor, actual, execution.inputs)) ||
+        sides_.any_draw(tensor, execution.inputs, fits, other_sides) ||
+        fits_supposing(real_outputs(), tensor, actual, execution.inputs, fits) ||
+        fits_supposing(rounds_twice(), tensor, actual, execution.inputs, fits)) {
       return false;
     }
     constexpr double kDraws = 4;  // in power: the prediction and the engine are a draw each
@@ -457,11 +458,13 @@ class PredictionCheck {
     std::optional<Tensor> other_sides;
     const auto fits = [&](const Tensor& other) { return !loss_against(other); };
     const core::TensorMap& inputs = execution.inputs;
-    if (!lost || fits(with_sides_of(predicted_, tensor, actual)) || fits(with_sides_inside(tensor, actual, inputs)) ||
-        any_draw_of_sides(tensor, inputs, fits, other_sides) ||
+    if (!lost || fits(sides_.nearest(predicted_, tensor, actual)) ||
+        fits(sides_.nearest_inside(predicted_, tensor, actual, inputs)) ||
+        sides_.any_draw(tensor, inputs, fits, other_sides) ||
         fits_supposing(own_ranges(), tensor, actual, inputs, fits) ||
         fits_supposing(real_outputs(), tensor, actual, inputs, fits) ||
-        fits_supposing(joined_scales(), tensor, actual, inputs, fits)) {
+        fits_supposing(joined_scales(), tensor, actual, inputs, fits) ||
+        fits_supposing(rounds_twice(), tensor, actual, inputs, fits)) {
       return decides;
     }
     // A network that makes much of little: what a few sides at ties move in one draw, an engine's own may move as far.
@@ -474,10 +477,9 @@ class PredictionCheck {
     return true;
   }
 
-  /// What may be supposed where no policy says whether outputs are rounded: they are as they were computed.
+  /// What may be supposed where no artifact shows whether outputs are rounded: they are as they were computed.
   [[nodiscard]] std::optional<Supposed> real_outputs() const {
-    const bool rounded = context_.evidence.converter.policy.outputs == converters::GraphOutputs::quantized;
-    if (context_.artifact != nullptr || rounded) return std::nullopt;
+    if (context_.artifact != nullptr) return std::nullopt;
     Supposed supposed;
     supposed.real_outputs = true;
     return supposed;
@@ -505,13 +507,23 @@ class PredictionCheck {
     return supposed;
   }
 
+  /// What may be supposed where no artifact shows the engine's own roundings.
+  [[nodiscard]] std::optional<Supposed> rounds_twice() const {
+    if (context_.artifact != nullptr ||
+        context_.evidence.converter.policy.arithmetic == converters::EngineArithmetic::floating)
+      return std::nullopt;
+    Supposed supposed;
+    supposed.rounds_twice = true;
+    return supposed;
+  }
+
   /// Whether the output fits what is predicted where `supposed` holds; false without it.
   template <typename Fits>
   [[nodiscard]] bool fits_supposing(const std::optional<Supposed>& supposed, const std::string& tensor,
                                     const Tensor& actual, const core::TensorMap& inputs, const Fits& fits) const {
     if (!supposed) return false;
     FakeQuantization other(context_, plan_, *supposed);
-    return other.run(inputs) && fits(with_sides_of(other, tensor, actual));
+    return other.run(inputs) && fits(sides_.nearest(other, tensor, actual));
   }
 
   /// The channels with predicted noise as large as sides at ties may make it, `sides` being how far those of one draw
@@ -523,161 +535,6 @@ class PredictionCheck {
       channels[c].predicted = amplitude * amplitude;
     }
     return channels;
-  }
-
-  /// What decides at a tie: float32's error of a sum of a few products or of a division by a scale.
-  static double float32_error(double value, double step) {
-    constexpr double kSidesError = 0x1p-20;
-    return kSidesError * std::max(step, std::fabs(value));
-  }
-
-  /// The one step of a tensor's own roundings; 0 where it has none or several.
-  [[nodiscard]] double step_of(const std::string& tensor) const {
-    double step = 0;
-    for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
-      const bool one = rounding.span && rounding.span->least_step == rounding.span->step;
-      if (!one || (step > 0 && rounding.span->step != step)) return 0;
-      step = rounding.span->step;
-    }
-    return step;
-  }
-
-  /// Half of the distance between the codes of `tensor` around `value`, where step_of() is known.
-  [[nodiscard]] double half_step(const std::string& tensor, double value) const {
-    return plan_.roundings(tensor).front().span->half(value);
-  }
-  [[nodiscard]] bool floating(const std::string& tensor) const {
-    return core::is_real(plan_.roundings(tensor).front().span->type);
-  }
-
-  /// The predicted output, where an element lies at a tie of its own rounding on the side that the engine took: between
-  /// few values, as an interpolation makes them, many do.
-  [[nodiscard]] Tensor with_sides_of(const FakeQuantization& prediction, const std::string& tensor,
-                                     const Tensor& actual) const {
-    const TensorPtr shown = prediction.shown(tensor), exact = prediction.carried(tensor);
-    Tensor result = *shown;
-    if (shown == exact) return result;
-    const double step = step_of(tensor);
-    if (!(step > 0) || !exact->is_real() || exact->shape() != result.shape()) return result;
-    const std::span<double> out = result.reals();
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const double value = exact->reals()[i], half = half_step(tensor, value);
-      const auto half_off = [&](double code) {
-        return std::fabs(std::fabs(code - value) - half) <= float32_error(value, step);
-      };
-      if (half_off(out[i]) && half_off(actual.reals()[i])) out[i] = actual.reals()[i];
-    }
-    return result;
-  }
-
-  /// Elements of a tensor that float32 may round to either side, and the nudge that turns each to the other one.
-  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const FakeQuantization& prediction,
-                                                                    const std::string& tensor) const {
-    std::vector<std::pair<std::size_t, double>> ties;
-    const TensorPtr exact = prediction.carried(tensor), rounded = exact ? prediction.value(tensor) : nullptr;
-    const double step = step_of(tensor);
-    if (rounded == nullptr || !(step > 0) || !exact->is_real()) return ties;
-    for (std::size_t i = 0; i < exact->reals().size(); ++i) {
-      const double value = exact->reals()[i], steps = value / step, error = float32_error(value, step);
-      const bool tie = floating(tensor)
-                           ? std::fabs(std::fabs(rounded->reals()[i] - value) - half_step(tensor, value)) <= error
-                           : std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) * step <= error;
-      if (!tie) continue;
-      ties.emplace_back(i, (rounded->reals()[i] > value ? -2 : 2) * error);
-    }
-    return ties;
-  }
-
-  /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
-  /// predicted output for the sides, chosen one by one from the inputs on and again, that bring it nearest to the
-  /// actual one.
-  [[nodiscard]] Tensor with_sides_inside(const std::string& output, const Tensor& actual,
-                                         const core::TensorMap& inputs) const {
-    constexpr std::size_t kMostElements = std::size_t{1} << 24;  // to compute: above, ties are few beside them
-    const std::vector<std::string> tensors = all_tensors();
-    FakeQuantization other(context_, plan_);
-    std::size_t computed = 0;
-    const auto distance = [&] {
-      if (!other.run(inputs)) return std::numeric_limits<double>::infinity();
-      for (const std::string& tensor : tensors) {
-        if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
-      }
-      // How far what is rounded lies outside of the actual codes' cells: a side counts before it makes another code.
-      const TensorPtr exact = other.carried(output);
-      const bool rounded = step_of(output) > 0;
-      double sum = 0;
-      for (std::size_t i = 0; i < exact->reals().size(); ++i) {
-        const double outside = std::max(0.0, std::fabs(exact->reals()[i] - actual.reals()[i]) -
-                                                 (rounded ? half_step(output, actual.reals()[i]) : 0));
-        sum += outside * outside;
-      }
-      return sum;
-    };
-    double nearest = distance();
-    bool stale = false;  // what is computed is of other nudges
-    for (bool nearer = true; nearer && computed <= kMostElements;) {
-      nearer = false;
-      for (const std::string& tensor : tensors) {
-        if (stale && !other.run(inputs)) continue;
-        stale = false;
-        for (const auto& [element, to_the_other] : ties_of(other, tensor)) {
-          if (computed > kMostElements) break;
-          other.nudge(tensor, element, to_the_other);
-          if (const double moved = distance(); moved < nearest) {
-            nearest = moved;
-            nearer = true;
-            stale = false;
-          } else {
-            other.nudge(tensor, element, -to_the_other);
-            stale = true;
-          }
-        }
-      }
-    }
-    return other.run(inputs) ? with_sides_of(other, output, actual) : *predicted_.shown(output);
-  }
-
-  /// Where many values lie at ties, as means of quantized values on one scale do, an engine's error decides each at
-  /// random: does `fits` hold for the output under one of a few such draws? They don't know the actual output. `only`
-  /// becomes the output of the first draw where a network is too large for more of them.
-  template <typename Fits>
-  [[nodiscard]] bool any_draw_of_sides(const std::string& output, const core::TensorMap& inputs, const Fits& fits,
-                                       std::optional<Tensor>& only) const {
-    constexpr std::size_t kDraws = 16, kMostElements = std::size_t{1} << 22;
-    std::mt19937_64 random(0);
-    std::size_t ties = 0, computed = 0;
-    for (std::size_t draw = 0; draw < kDraws; ++draw) {
-      if (computed > kMostElements) return false;
-      FakeQuantization other(context_, plan_);
-      bool stale = true;  // what is computed is of other nudges
-      for (const std::string& tensor : all_tensors()) {
-        if (stale && !other.run(inputs)) continue;
-        stale = false;
-        if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
-        for (const auto& [element, to_the_other] : ties_of(other, tensor)) {
-          ++ties;
-          if ((random() & 1U) == 0) continue;
-          other.nudge(tensor, element, to_the_other);
-          stale = true;
-        }
-      }
-      if (ties == 0) return false;
-      if (stale && !other.run(inputs)) continue;
-      const TensorPtr drawn = other.shown(output);
-      if (fits(*drawn)) return true;
-      if (!only) only = *drawn;
-    }
-    only.reset();
-    return false;
-  }
-
-  /// Those of the original, in the order in which they are computed.
-  [[nodiscard]] std::vector<std::string> all_tensors() const {
-    const model::Graph& graph = context_.evidence.model->graph;
-    std::vector<std::string> tensors;
-    for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
-    for (const Node& node : graph.nodes) tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
-    return tensors;
   }
 
   /// Every choice of the converter's is known, the roundings of its engine included.
@@ -812,8 +669,9 @@ class PredictionCheck {
   Judgement& out_;
   const QuantizationPlan& plan_;
   const FakeQuantization& predicted_;  ///< on the data set run last
-  bool main_ = true;                   ///< the data set is the one that coverage and metrics are of
-  double allowed_apart_ = 0;           ///< loss_apart() of it
+  SidesAtTies sides_{context_, plan_};
+  bool main_ = true;          ///< the data set is the one that coverage and metrics are of
+  double allowed_apart_ = 0;  ///< loss_apart() of it
   model::Wiring wiring_{context_.evidence.model->graph};
   FindingList findings_;
 };

@@ -14,6 +14,7 @@
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"
+#include "reference/quant_layout.hpp"
 
 namespace assay::judge {
 namespace {
@@ -89,6 +90,14 @@ TensorPtr nearest_bias(const Tensor& bias, double input_scale, const std::vector
     if (step > 0) out[j] = reference::dequantize(reference::quantize(out[j], step, 0, core::DType::int32), step, 0);
   }
   return std::make_shared<const Tensor>(std::move(result));
+}
+
+/// `steps` of a scale, made of integers of `factor` such steps each by a multiplication that rounds to 2⁻ᵏ steps and a
+/// shift by k bits.
+double twice(double steps, double factor) {
+  int exponent = 0;
+  std::frexp(factor, &exponent);
+  return std::round(exponent < 0 ? std::ldexp(std::round(std::ldexp(steps, -exponent)), exponent) : steps);
 }
 
 }  // namespace
@@ -254,7 +263,20 @@ void FakeQuantization::assume_roundings() {
       }
     }
   }
-  if (supposed_.real_outputs) std::erase_if(roundings_, [&](const auto& each) { return goes_out_unread(each.first); });
+  std::erase_if(roundings_, [&](const auto& each) { return comes_real(each.first) && goes_out_unread(each.first); });
+}
+
+/// What is an output, or becomes one by moving alone, is supposed to be given out as computed. Not where the policy
+/// rounds outputs: it does what nodes on codes make.
+bool FakeQuantization::comes_real(const std::string& tensor) const {
+  if (!supposed_.real_outputs) return false;
+  if (context_.evidence.converter.policy.outputs != converters::GraphOutputs::quantized) return true;
+  const auto& operations = plan_.alignment().operations;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (std::ranges::find(operations[i].node.outputs, tensor) != operations[i].node.outputs.end())
+      return runs_in_float(i);
+  }
+  return false;
 }
 
 /// Of what goes into a join whose operands share scales, directly or moved, the join's result.
@@ -317,6 +339,16 @@ bool FakeQuantization::is_read_in_int8(const std::string& tensor) const {
     if (std::find(node.inputs.begin(), data, tensor) != data && !runs_in_float(i)) return true;
   }
   return false;
+}
+
+std::optional<CodeSpan> FakeQuantization::codes_of(const std::string& tensor) const {
+  const std::vector<Rounding>& all = roundings(tensor);
+  const auto is_the_first = [&](const Rounding& each) {
+    return each.params.scale.size() == 1 && each.params.scale == all.front().params.scale;
+  };
+  if (all.empty() || !std::ranges::all_of(all, is_the_first) || !(all.front().params.scale.front() > 0))
+    return std::nullopt;
+  return CodeSpan::of(all.front().params, context_.evidence.converter.policy);
 }
 
 std::vector<std::string> FakeQuantization::optional_roundings() const {
@@ -441,6 +473,11 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     if (alike) codes = with_ties_of(dequantized_constant(*operand), weight, params, codes);
     constants_[entry][slots.weight] = weights_[entry] = std::move(codes);
   }
+  if (supposed_.rounds_twice && input_scale > 0 && params.block == 0) {
+    std::vector<double> scales = params.scale;
+    for (double& scale : scales) scale = std::fabs(scale) * input_scale;
+    note_sums(entry, std::move(scales));
+  }
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
   const bool bias_quantized =
       made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr && !core::is_real(params.type);
@@ -458,6 +495,44 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     }
     constants_[entry][2] = nearest_bias(*b, input_scale, scales);
   }
+}
+
+void FakeQuantization::note_sums(std::size_t entry, std::vector<double> scales) {
+  const Node& node = plan_.alignment().operations[entry].node;
+  std::string tensor = node.outputs.front();
+  while (roundings(tensor).empty() && !wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
+    const Node& reader = context_.evidence.model->graph.nodes[wiring_.consumers(tensor).front()];
+    if (reader.outputs.empty() || (traits_of(reader).clamp == Clamp::none && !is_fused_bias(reader))) break;
+    tensor = reader.outputs.front();
+  }
+  sums_[tensor] = {std::move(scales), traits_of(node).product == Product::matmul ? -1 : 1};
+}
+
+/// The values of `tensor` as whole numbers of steps, where its sums' scales are known.
+TensorPtr FakeQuantization::rounded_twice(const std::string& tensor, TensorPtr value, double scale) const {
+  const auto found = sums_.find(tensor);
+  if (found == sums_.end() || value->rank() == 0) return value;
+  const std::int64_t axis = found->second.axis < 0 ? value->rank() - 1 : found->second.axis;
+  if (axis >= value->rank()) return value;
+  const auto [outer, extent, inner] = reference::split_at_axis(value->shape(), axis);
+  Tensor result = *value;
+  const std::vector<double>& sums = found->second.scales;
+  for (std::int64_t i = 0; i < result.size(); ++i) {
+    double& element = result.reals()[reference::at(i)];
+    const double sum = sums[reference::at(i / inner % extent) % sums.size()];
+    if (sum > 0) element = twice(element / scale, sum / scale) * scale;
+  }
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
+/// What a join reads on another scale than that of its result, as whole numbers of the result's steps.
+TensorPtr FakeQuantization::joined_twice(const Node& join, std::size_t index, TensorPtr value) const {
+  if (traits_of(join).movement != Movement::joins || join.outputs.empty() || !value->is_real()) return value;
+  const auto from = codes_of(join.inputs[index]), to = codes_of(join.outputs.front());
+  if (!from || !to || from->step == to->step) return value;
+  Tensor result = *value;
+  for (double& element : result.reals()) element = twice(element / to->step, from->step / to->step) * to->step;
+  return std::make_shared<const Tensor>(std::move(result));
 }
 
 const std::vector<FakeQuantization::Rounding>& FakeQuantization::roundings(const std::string& tensor) const {
@@ -479,6 +554,8 @@ TensorPtr FakeQuantization::rounded(const std::string& tensor, const std::string
   const auto named = std::ranges::find(all, codes, &Rounding::codes);
   const auto first = std::ranges::find(all, false, &Rounding::chained);
   const auto apply = [&](const Rounding& rounding) {
+    if (supposed_.rounds_twice && rounding.params.scale.size() == 1 && !core::is_real(rounding.params.type))
+      value = rounded_twice(tensor, std::move(value), rounding.params.scale.front());
     if (const TensorPtr next = nearest(value, rounding.params)) value = next;
   };
   const bool chained = named != all.end() && named->chained;
@@ -489,6 +566,8 @@ TensorPtr FakeQuantization::rounded(const std::string& tensor, const std::string
 
 TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const {
   TensorPtr read = static_operand(entry, index);
+  if (supposed_.rounds_twice && read != nullptr)
+    read = joined_twice(plan_.alignment().operations[entry].node, index, std::move(read));
   if (read == nullptr || !read->is_real() || !plan_.alignment().operations[entry].rounds_dynamically(index))
     return read;
   if (dynamic_draw_) {
@@ -535,7 +614,7 @@ TensorPtr FakeQuantization::value(const std::string& tensor) const {
 
 TensorPtr FakeQuantization::shown(const std::string& output) const {
   const bool real =
-      supposed_.real_outputs || context_.evidence.converter.policy.outputs == converters::GraphOutputs::stay_float;
+      comes_real(output) || context_.evidence.converter.policy.outputs == converters::GraphOutputs::stay_float;
   return real && context_.artifact == nullptr && !given_ ? carried(output) : value(output);
 }
 

@@ -19,11 +19,15 @@ struct Supposed {
   std::set<std::string, std::less<>> stay_real;  ///< tensors that are not rounded
   /// What computes by its attributes has a range of its own, though the policy lists its operator in `shares`.
   bool own_ranges = false;
-  /// Graph outputs are given out as computed, and so is what nodes that only move make outputs of, though the policy
-  /// leaves that open.
+  /// Graph outputs are given out as computed, and so is what nodes that only move make outputs of, where the policy
+  /// doesn't round them.
   bool real_outputs = false;
   /// What goes into a join that shares scales has the join's for all of its readers.
   bool joined_scales = false;
+  /// Sums, and what a join brings to another scale, are rounded twice: a doubling multiplication with a factor from ½
+  /// to 1 rounds to a fraction of a step, and the shift behind it to a whole one, both away from zero at ties
+  /// (gemmlowp).
+  bool rounds_twice = false;
 };
 
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
@@ -58,6 +62,8 @@ class FakeQuantization {
   /// The weight of an entry on its predicted codes, in the layout of the effective model; null where it has none or it
   /// stays in float.
   [[nodiscard]] core::TensorPtr weight(std::size_t entry) const;
+  /// The codes that a tensor is rounded to, where all of its roundings have one and the same scale.
+  [[nodiscard]] std::optional<CodeSpan> codes_of(const std::string& tensor) const;
   /// Tensors that are rounded only if the converter chose so: graph outputs, and what only nodes in float read.
   [[nodiscard]] std::vector<std::string> optional_roundings() const;
 
@@ -72,6 +78,7 @@ class FakeQuantization {
   void find_unmodelled();
   void assume_roundings();
   [[nodiscard]] std::map<std::string, std::string, std::less<>> joined() const;
+  [[nodiscard]] bool comes_real(const std::string& tensor) const;
   [[nodiscard]] bool goes_out_unread(const std::string& tensor) const;
   void quantize_constants(std::size_t entry);
   [[nodiscard]] core::TensorPtr nearest_constant(const core::TensorPtr& value) const;
@@ -84,6 +91,9 @@ class FakeQuantization {
   [[nodiscard]] bool is_fused_bias(const Node& node) const;
   [[nodiscard]] std::string open_choice(const Alignment::Operation& entry) const;
   [[nodiscard]] bool moves(const Node& node) const;
+  void note_sums(std::size_t entry, std::vector<double> scales);
+  [[nodiscard]] core::TensorPtr rounded_twice(const std::string& tensor, core::TensorPtr value, double scale) const;
+  [[nodiscard]] core::TensorPtr joined_twice(const Node& join, std::size_t index, core::TensorPtr value) const;
   [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
   [[nodiscard]] core::TensorPtr rounded(const std::string& tensor, const std::string& codes) const;
   [[nodiscard]] core::TensorPtr operand(std::size_t entry, std::size_t index) const;
@@ -99,6 +109,13 @@ class FakeQuantization {
   std::vector<std::map<std::size_t, core::TensorPtr>> constants_;        ///< per entry, by input index
   std::map<std::size_t, core::TensorPtr> weights_;
   std::map<std::string, core::TensorPtr, std::less<>> values_;  ///< before their own rounding
+  /// Scales of the sums that a product with weights makes, of its channels along `axis` in turn, by the tensor that is
+  /// rounded first behind it.
+  struct Sums {
+    std::vector<double> scales;
+    std::int64_t axis = 1;  ///< -1: the last
+  };
+  std::map<std::string, Sums, std::less<>> sums_;
   std::map<std::string, std::map<std::size_t, double>, std::less<>> nudges_;
   std::optional<std::uint64_t> dynamic_draw_;
   std::string unmodelled_;

@@ -241,8 +241,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
         made != nullptr && i < made->inputs.size() && made->inputs[i].params ? &*made->inputs[i].params : nullptr;
     const bool constant = made != nullptr && i < made->inputs.size() &&
                           (made->inputs[i].constant_codes != nullptr || made->inputs[i].constant_values != nullptr);
-    if (const auto computed = computed_.find(entry.node.inputs[i]);
-        computed != computed_.end() && (constant || !kept_.contains(entry.node.inputs[i]))) {
+    if (const auto computed = computed_.find(entry.node.inputs[i]); computed != computed_.end()) {
+      if (!constant && kept_.contains(entry.node.inputs[i])) continue;  // the walk brings it, as an activation
       Enclosure& value = constants_[index].inputs[i] = computed->second;
       if (own != nullptr) {
         value = rounded_constant(computed->second.centre, *own);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/quantization/fake_quantization.hpp"
+
+namespace assay::judge {
+
+/// The predicted output with values at ties on the other side. What lies half a step between two codes is rounded by
+/// the rule of an engine, or by its last places: neither is known. Keeps references to its arguments.
+class SidesAtTies {
+ public:
+  using Fits = std::function<bool(const core::Tensor&)>;
+
+  SidesAtTies(const LayerContext& context, const QuantizationPlan& plan) : context_(context), plan_(plan) {}
+
+  /// `prediction`'s output, where an element lies at a tie of its own rounding on the side that the engine took:
+  /// between few values, as an interpolation makes them, many do.
+  [[nodiscard]] core::Tensor nearest(const FakeQuantization& prediction, const std::string& output,
+                                     const core::Tensor& actual) const;
+
+  /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
+  /// predicted output for the sides, chosen one by one from the inputs on and again, that bring it nearest to the
+  /// actual one.
+  [[nodiscard]] core::Tensor nearest_inside(const FakeQuantization& prediction, const std::string& output,
+                                            const core::Tensor& actual, const core::TensorMap& inputs) const;
+
+  /// Where many values lie at ties, as means of quantized values on one scale do, an engine's error decides each at
+  /// random: does `fits` hold for the output under one of a few such draws? They don't know the actual output. `only`
+  /// becomes the output of the first draw where a network is too large for more of them.
+  [[nodiscard]] bool any_draw(const std::string& output, const core::TensorMap& inputs, const Fits& fits,
+                              std::optional<core::Tensor>& only) const;
+
+ private:
+  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const FakeQuantization& prediction,
+                                                                    const std::string& tensor) const;
+  [[nodiscard]] std::vector<std::string> all_tensors() const;
+
+  const LayerContext& context_;
+  const QuantizationPlan& plan_;
+};
+
+}  // namespace assay::judge
