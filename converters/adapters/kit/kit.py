@@ -63,8 +63,12 @@ def named(bundle):
     return {"pattern": repr(wanted)}
 
 
+REFUSES_A_MODEL = ("ValidationError", "InferenceError", "Fail", "InvalidGraph")  # ONNX's checker and shape inference, ONNX Runtime
+
+
 def runs(bundle):
-    """By the class of the exception, as the adapter passed it on: another one is another defect."""
+    """By the class of the exception, as the adapter passed it on: another one is another defect. Of a model that can't be read
+    that of whoever is asked first."""
     if bundle.headline.get("facet") not in ("status", "diagnostics") or bundle.reply.get("status") == "crash":
         return None
     if bundle.reply.get("status") == "error":
@@ -73,9 +77,9 @@ def runs(bundle):
             stated = Maker(bundle.converter).heads.get("failed")
             inner = re.match(r"Failed: [^:\n]+: (\w+): ", bundle.reply["reason"])
             return {"kind": stated or (inner[1] if inner else "Failed")}
-        return {"kind": said[1]} if said else None
+        return {"kind": " ".join(REFUSES_A_MODEL) if said[1] in REFUSES_A_MODEL[:2] else said[1]} if said else None
     said = re.search(r"ended with error: (\w+): ", bundle.headline["message"])
-    return {"kind": said[1] if said else "ValidationError"}  # ONNX's checker
+    return {"kind": said[1] if said else " ".join(REFUSES_A_MODEL)}
 
 
 def finite(bundle):
@@ -344,7 +348,7 @@ STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, blocks, *NUMBERS),
           "names": (names, *NUMBERS), "dtype": (activation_type, *NUMBERS),
-          "count": (axis, weight_scale, *NUMBERS)}
+          "count": (axis, names, weight_scale, *NUMBERS)}
 HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is written calls them and has none of its own
 
 

@@ -103,7 +103,7 @@ def second_opinion(bundle):
         return "ONNX's reference evaluator doesn't run the quantized model."
     lines, expected = [], read_tensors(bundle.folder / "expected" / chosen)
     for name, values in read_tensors(ours).items():
-        if name in theirs and theirs[name].shape == values.shape and name in expected:
+        if name in theirs and name in expected and theirs[name].shape == values.shape == expected[name].shape:
             apart = float(numpy.max(numpy.abs(theirs[name].astype(float) - values)))
             off = float(numpy.max(numpy.abs(values.astype(float) - expected[name])))
             lines.append(f"ONNX's reference evaluator on the same quantized model, output `{name}`: at most {apart:.4g} from "
