@@ -117,6 +117,12 @@ class PolicyAudit {
     return lists_scales(context_.evidence) && told_.contains(tensor);
   }
 
+  /// By the policy both are computed together, and nobody else reads what is between them.
+  [[nodiscard]] bool is_fused_with(const ArtifactNode& maker, const ArtifactNode& node,
+                                   const std::string& between) const {
+    return policy_.fusions && made_.consumers(between).size() == 1 && lists(*policy_.fusions, maker.op + "+" + node.op);
+  }
+
   /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before
   /// it.
   void check_read(const ArtifactNode& node) {
@@ -136,7 +142,7 @@ class PolicyAudit {
       if (input.constant_values != nullptr && !lists(policy_.quantizes, node.op)) continue;
       const auto producer = made_.producer(input.name);
       const ArtifactNode* maker = producer ? view_.find(*producer) : nullptr;
-      if (maker != nullptr && asked_in_float(*maker)) continue;
+      if (maker != nullptr && (asked_in_float(*maker) || is_fused_with(*maker, node, input.name))) continue;
       add_unquantized(node, why,
                       fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
       return;

@@ -206,7 +206,8 @@ QuantParams GrantedParams::activation(const std::string& tensor, const QuantPara
   if (!fits_type || blind) {
     return declared;
   }
-  QuantParams granted = legal_.check(tensor, declared, false) ? *own : declared;
+  const bool constant = context_.alignment->constants.contains(tensor);
+  QuantParams granted = legal_.check(tensor, declared, constant) ? *own : declared;
   granted.unit = declared.unit;
   return granted;
 }

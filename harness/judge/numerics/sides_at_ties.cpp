@@ -1,8 +1,10 @@
 #include "harness/judge/numerics/sides_at_ties.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <span>
 
@@ -37,21 +39,25 @@ Tensor SidesAtTies::nearest(const FakeQuantization& prediction, const std::strin
   return result;
 }
 
-/// Elements of a tensor that float32 may round to either side, and the nudge that turns each to the other one.
-std::vector<std::pair<std::size_t, double>> SidesAtTies::ties_of(const FakeQuantization& prediction,
-                                                                 const std::string& tensor) const {
-  std::vector<std::pair<std::size_t, double>> ties;
+/// In the order of the codes.
+std::vector<SidesAtTies::Ties> SidesAtTies::ties_of(const FakeQuantization& prediction,
+                                                    const std::string& tensor) const {
   const TensorPtr exact = prediction.carried(tensor), rounded = exact ? prediction.value(tensor) : nullptr;
   const std::optional<CodeSpan> codes = prediction.codes_of(tensor);
-  if (rounded == nullptr || !codes || !exact->is_real()) return ties;
+  if (rounded == nullptr || !codes || !exact->is_real()) return {};
+  std::map<std::int64_t, Ties> by_code;
   for (std::size_t i = 0; i < exact->reals().size(); ++i) {
     const double value = exact->reals()[i], steps = value / codes->step, error = side_error(value, codes->step);
     const bool tie = core::is_real(codes->type)
                          ? std::fabs(std::fabs(rounded->reals()[i] - value) - codes->half(value)) <= error
                          : std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) * codes->step <= error;
-    if (tie) ties.emplace_back(i, (rounded->reals()[i] > value ? -2 : 2) * error);
+    if (!tie) continue;
+    Ties& ties = by_code[std::llround(std::floor(steps))];
+    ties.elements.emplace_back(i, (rounded->reals()[i] > value ? -2 : 2) * error);
   }
-  return ties;
+  std::vector<Ties> all;
+  for (auto& [code, ties] : by_code) all.push_back({tensor, code, std::move(ties.elements)});
+  return all;
 }
 
 Tensor SidesAtTies::nearest_inside(const FakeQuantization& prediction, const std::string& output, const Tensor& actual,
@@ -78,21 +84,26 @@ Tensor SidesAtTies::nearest_inside(const FakeQuantization& prediction, const std
   };
   double nearest_yet = distance();
   bool stale = false;  // what is computed is of other nudges
-  for (bool nearer = true; nearer && computed <= kMostElements;) {
-    nearer = false;
-    for (const std::string& tensor : tensors) {
-      if (stale && !other.run(inputs)) continue;
-      stale = false;
-      for (const auto& [element, to_the_other] : ties_of(other, tensor)) {
-        if (computed > kMostElements) break;
-        other.nudge(tensor, element, to_the_other);
-        if (const double moved = distance(); moved < nearest_yet) {
-          nearest_yet = moved;
-          nearer = true;
-          stale = false;
-        } else {
-          other.nudge(tensor, element, -to_the_other);
-          stale = true;
+  const auto turn = [&](const std::string& tensor, std::span<const std::pair<std::size_t, double>> elements) {
+    for (const auto& [element, to_the_other] : elements) other.nudge(tensor, element, to_the_other);
+    const double moved = distance();
+    stale = !(moved < nearest_yet);
+    if (stale)
+      for (const auto& [element, to_the_other] : elements) other.nudge(tensor, element, -to_the_other);
+    else
+      nearest_yet = moved;
+    return !stale;
+  };
+  for (const bool code_by_code : {true, false}) {
+    for (bool nearer = true; nearer && computed <= kMostElements;) {
+      nearer = false;
+      for (const std::string& tensor : tensors) {
+        if (stale && !other.run(inputs)) continue;
+        stale = false;
+        for (const Ties& ties : ties_of(other, tensor)) {
+          const std::size_t together = code_by_code ? ties.elements.size() : 1;
+          for (std::size_t i = 0; i < ties.elements.size() && computed <= kMostElements; i += together)
+            nearer = turn(tensor, std::span(ties.elements).subspan(i, together)) || nearer;
         }
       }
     }
@@ -102,10 +113,16 @@ Tensor SidesAtTies::nearest_inside(const FakeQuantization& prediction, const std
 
 bool SidesAtTies::any_draw(const std::string& output, const core::TensorMap& inputs, const Fits& fits,
                            std::optional<Tensor>& only) const {
-  constexpr std::size_t kDraws = 16, kMostElements = std::size_t{1} << 22;
+  constexpr std::size_t kMostElements = std::size_t{1} << 22;
+  enum class Way { each_draws, code_draws, up, down, away, towards };
+  using enum Way;
+  static constexpr std::array kWays{each_draws, up,         down,       away,       towards,    code_draws, code_draws,
+                                    code_draws, code_draws, code_draws, code_draws, code_draws, code_draws, each_draws,
+                                    each_draws, each_draws, each_draws, each_draws, each_draws, each_draws, each_draws,
+                                    each_draws, each_draws, each_draws, each_draws, each_draws, each_draws, each_draws};
   std::mt19937_64 random(0);
-  std::size_t ties = 0, computed = 0;
-  for (std::size_t draw = 0; draw < kDraws; ++draw) {
+  std::size_t ties_met = 0, computed = 0;
+  for (const Way way : kWays) {
     if (computed > kMostElements) return false;
     FakeQuantization other(context_, plan_);
     bool stale = true;  // what is computed is of other nudges
@@ -113,14 +130,24 @@ bool SidesAtTies::any_draw(const std::string& output, const core::TensorMap& inp
       if (stale && !other.run(inputs)) continue;
       stale = false;
       if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
-      for (const auto& [element, to_the_other] : ties_of(other, tensor)) {
-        ++ties;
-        if ((random() & 1U) == 0) continue;
-        other.nudge(tensor, element, to_the_other);
-        stale = true;
+      for (const Ties& ties : ties_of(other, tensor)) {
+        const bool turns_code = (random() & 1U) == 0;
+        for (const auto& [element, to_the_other] : ties.elements) {
+          ++ties_met;
+          const bool goes_up = to_the_other > 0, below_zero = ties.code < 0;
+          const bool turns = way == each_draws   ? (random() & 1U) == 0
+                             : way == code_draws ? turns_code
+                             : way == up         ? goes_up
+                             : way == down       ? !goes_up
+                             : way == away       ? goes_up != below_zero
+                                                 : goes_up == below_zero;
+          if (!turns) continue;
+          other.nudge(tensor, element, to_the_other);
+          stale = true;
+        }
       }
     }
-    if (ties == 0) return false;
+    if (ties_met == 0) return false;
     if (stale && !other.run(inputs)) continue;
     const TensorPtr drawn = other.shown(output);
     if (fits(*drawn)) return true;

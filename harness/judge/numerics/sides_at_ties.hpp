@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,20 +26,27 @@ class SidesAtTies {
                                      const core::Tensor& actual) const;
 
   /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
-  /// predicted output for the sides, chosen one by one from the inputs on and again, that bring it nearest to the
-  /// actual one.
+  /// predicted output for the sides, chosen code by code and then one by one, from the inputs on and again, that bring
+  /// it nearest to the actual one.
   [[nodiscard]] core::Tensor nearest_inside(const FakeQuantization& prediction, const std::string& output,
                                             const core::Tensor& actual, const core::TensorMap& inputs) const;
 
-  /// Where many values lie at ties, as means of quantized values on one scale do, an engine's error decides each at
-  /// random: does `fits` hold for the output under one of a few such draws? They don't know the actual output. `only`
+  /// Where many values lie at ties, as means of quantized values on one scale do: does `fits` hold for the output where
+  /// all go up, down, away from zero or towards it, or under one of a few draws, in which what lies between the same
+  /// two codes of a tensor goes to one side, or each value to one of its own? They don't know the actual output. `only`
   /// becomes the output of the first draw where a network is too large for more of them.
   [[nodiscard]] bool any_draw(const std::string& output, const core::TensorMap& inputs, const Fits& fits,
                               std::optional<core::Tensor>& only) const;
 
  private:
-  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const FakeQuantization& prediction,
-                                                                    const std::string& tensor) const;
+  /// Elements of one tensor that lie at ties between the same two codes: an operator that maps code by code rounds all
+  /// of them to one side.
+  struct Ties {
+    std::string tensor;
+    std::int64_t code = 0;                                 ///< below the tie
+    std::vector<std::pair<std::size_t, double>> elements;  ///< and the nudge that turns each to the other side
+  };
+  [[nodiscard]] std::vector<Ties> ties_of(const FakeQuantization& prediction, const std::string& tensor) const;
   [[nodiscard]] std::vector<std::string> all_tensors() const;
 
   const LayerContext& context_;

@@ -149,7 +149,7 @@ void FakeQuantization::find_unmodelled() {
   };
   if (policy.weights != converters::WeightRounding::nearest)
     say(fmt::format("the policy's weights are \"{}\"", core::word_of(policy.weights)));
-  if (policy.bias != converters::BiasRounding::nearest)
+  if (policy.bias != converters::BiasRounding::nearest && policy.bias != converters::BiasRounding::stays_float)
     say(fmt::format("the policy's bias is \"{}\"", core::word_of(policy.bias)));
   if (policy.arithmetic == converters::EngineArithmetic::unknown) say("the policy doesn't say how its engine computes");
   if (context_.artifact != nullptr) {
@@ -197,10 +197,6 @@ std::string FakeQuantization::open_choice(const Alignment::Operation& entry) con
   const bool settled = demand && is_float(demand->precision) && !supposed_.in_float.empty();
   if (demand && demand->precision != Precision::int8 && !settled)
     return "may run in float, and how far around it is not said";
-  if (traits_of(node).movement == Movement::resamples && !only_moves(node)) {
-    return "interpolates: on the scale of its input or on its own";
-  }
-  if (is_fused_bias(node)) return "may have become the bias of the product before it";
   const auto producer = wiring_.producer(node.input(0));
   const bool after_linear =
       producer &&
@@ -365,8 +361,23 @@ std::vector<std::string> FakeQuantization::optional_roundings() const {
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
   if (!context_.evidence.options.calibrates()) return true;
   if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
-  const Alignment::Operation& made = plan_.alignment().operations[entry];
-  return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
+  const Node& node = context_.evidence.model->graph.nodes[plan_.alignment().operations[entry].original];
+  return judge::runs_in_float(context_.evidence, node) || (context_.artifact == nullptr && has_no_int8_form(node));
+}
+
+/// Where no precision map tells: an operator that computes, of which the converter says that it has no INT8 form, alone
+/// or as a part of another.
+bool FakeQuantization::has_no_int8_form(const Node& node) const {
+  const auto& forms = context_.evidence.converter.supports.int8_operators;
+  const auto& policy = context_.evidence.converter.policy;
+  const std::string op = model::operator_name(node);
+  if (!forms || !context_.evidence.conversion.precision.empty() || given_ || stays_in_range(traits_of(node)))
+    return false;
+  const auto names = [&](const std::string& each) { return each == op; };
+  const auto ends_with_it = [&](const std::string& fusion) { return fusion.ends_with("+" + op); };
+  return std::ranges::none_of(*forms, names) &&
+         !(policy.fusions && std::ranges::any_of(*policy.fusions, ends_with_it)) &&
+         !(op == "BatchNormalization" && policy.folds_bn.value_or(true));
 }
 
 bool FakeQuantization::keeps_weight(std::size_t entry) const {
@@ -463,7 +474,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   });
   const std::int64_t axis = !declared && slots.batched && told == tensors.end() ? -1 : slots.axis;
   const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
-  const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : b.get();
+  const bool real_bias =
+      context_.artifact == nullptr && context_.evidence.converter.policy.bias == converters::BiasRounding::stays_float;
+  const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : real_bias ? nullptr : b.get();
   const QuantParams params = declared
                                  ? granted_.weight_params(original, *weight, axis, &*declared, on_codes, input_scale)
                                  : granted_.usual_weight_params(original, *weight, axis, on_codes, input_scale);
@@ -479,8 +492,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     note_sums(entry, std::move(scales));
   }
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
-  const bool bias_quantized =
-      made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr && !core::is_real(params.type);
+  const bool bias_quantized = made_bias != nullptr
+                                  ? made_bias->quantized()
+                                  : context_.artifact == nullptr && !real_bias && !core::is_real(params.type);
   if (b != nullptr && bias_quantized && input_scale > 0) {
     std::vector<double> scales = params.scale;
     // Where all weights are zero any scale is right that isn't beyond the others', and the bias is rounded by it.

@@ -85,6 +85,7 @@ class FakeQuantization {
   void quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
   [[nodiscard]] const ArtifactNode* made_of(std::size_t entry) const;
   [[nodiscard]] bool runs_in_float(std::size_t entry) const;
+  [[nodiscard]] bool has_no_int8_form(const Node& node) const;
   [[nodiscard]] bool keeps_weight(std::size_t entry) const;
   [[nodiscard]] bool is_read_in_int8(const std::string& tensor) const;
   [[nodiscard]] bool is_fused(const Node& maker, const std::string& tensor) const;
