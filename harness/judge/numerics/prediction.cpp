@@ -129,16 +129,15 @@ class PredictionCheck {
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
 
   /// What may be lost besides on other data than the main set, in dB, where an engine's own choices may decide more
-  /// than there. Measured over the default suite: 14.1 dB on ties, all of which half_up rounds one way; beyond the
-  /// calibrated range 2.7 dB, in x ÷ √(mean x²). A user's own further sets may lie on ties here and there.
+  /// than there: beyond the calibrated range 2.7 dB over the default suite, in x ÷ √(mean x²). Which way ties go is asked
+  /// apart. A user's own further sets may lie on ties here and there.
   [[nodiscard]] double loss_apart(const Execution& execution) const {
-    constexpr double kTiesDb = 20, kDrawnApartDb = 4, kFurtherDb = 1.5;
+    constexpr double kDrawnApartDb = 3, kFurtherDb = 1.5;
     if (main_) return 0;
     const bool drawn = std::ranges::any_of(context_.evidence.test_case->inputs, [&](const auto& input) {
       return std::ranges::find(input.second.data_sets, execution.data_set) != input.second.data_sets.end();
     });
-    if (!drawn) return kFurtherDb;
-    return execution.data_set == "ties" ? kTiesDb : kDrawnApartDb;
+    return drawn ? kDrawnApartDb : kFurtherDb;
   }
 
   /// So many of what the model's own quantizers round are ties that the rule of rounding decides.
