@@ -1,9 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "harness/core/rng.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/numerics/prediction.hpp"
+#include "harness/judge/reference_cache.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {

@@ -129,8 +129,8 @@ class PredictionCheck {
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
 
   /// What may be lost besides on other data than the main set, in dB, where an engine's own choices may decide more
-  /// than there: beyond the calibrated range 2.7 dB over the default suite, in x ÷ √(mean x²). Which way ties go is asked
-  /// apart. A user's own further sets may lie on ties here and there.
+  /// than there: beyond the calibrated range 2.7 dB over the default suite, in x ÷ √(mean x²). Which way ties go is
+  /// asked apart. A user's own further sets may lie on ties here and there.
   [[nodiscard]] double loss_apart(const Execution& execution) const {
     constexpr double kDrawnApartDb = 3, kFurtherDb = 1.5;
     if (main_) return 0;
