@@ -349,9 +349,7 @@ class PredictionCheck {
     const double lost = loss(guess);
     measured({tensor, execution.data_set, "settled_deviation_db", -lost / limit * kSettledLossDb});
     std::optional<Tensor> other_sides;
-    if (lost <= limit || fits(sides_.nearest(predicted_, tensor, actual)) ||
-        fits(sides_.nearest_inside(predicted_, tensor, actual, execution.inputs)) ||
-        sides_.any_draw(tensor, execution.inputs, fits, other_sides) ||
+    if (lost <= limit || sides_.any_fits(predicted_, tensor, actual, execution.inputs, fits, other_sides) ||
         fits_supposing(real_outputs(), tensor, actual, execution.inputs, fits) ||
         fits_supposing(rounds_twice(), tensor, actual, execution.inputs, fits)) {
       return false;
@@ -457,9 +455,7 @@ class PredictionCheck {
     std::optional<Tensor> other_sides;
     const auto fits = [&](const Tensor& other) { return !loss_against(other); };
     const core::TensorMap& inputs = execution.inputs;
-    if (!lost || fits(sides_.nearest(predicted_, tensor, actual)) ||
-        fits(sides_.nearest_inside(predicted_, tensor, actual, inputs)) ||
-        sides_.any_draw(tensor, inputs, fits, other_sides) ||
+    if (!lost || sides_.any_fits(predicted_, tensor, actual, inputs, fits, other_sides) ||
         fits_supposing(own_ranges(), tensor, actual, inputs, fits) ||
         fits_supposing(real_outputs(), tensor, actual, inputs, fits) ||
         fits_supposing(joined_scales(), tensor, actual, inputs, fits) ||

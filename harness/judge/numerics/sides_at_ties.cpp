@@ -56,7 +56,7 @@ std::vector<SidesAtTies::Ties> SidesAtTies::ties_of(const FakeQuantization& pred
     ties.elements.emplace_back(i, (rounded->reals()[i] > value ? -2 : 2) * error);
   }
   std::vector<Ties> all;
-  for (auto& [code, ties] : by_code) all.push_back({tensor, code, std::move(ties.elements)});
+  for (auto& [code, ties] : by_code) all.push_back({code, std::move(ties.elements)});
   return all;
 }
 

@@ -25,6 +25,16 @@ class SidesAtTies {
   [[nodiscard]] core::Tensor nearest(const FakeQuantization& prediction, const std::string& output,
                                      const core::Tensor& actual) const;
 
+  /// Does `fits` hold for `prediction`'s output with ties turned: its own, those inside, or all of them without a look
+  /// at the actual output? `only` is what any_draw() says of it.
+  [[nodiscard]] bool any_fits(const FakeQuantization& prediction, const std::string& output, const core::Tensor& actual,
+                              const core::TensorMap& inputs, const Fits& fits,
+                              std::optional<core::Tensor>& only) const {
+    return fits(nearest(prediction, output, actual)) || fits(nearest_inside(prediction, output, actual, inputs)) ||
+           any_draw(output, inputs, fits, only);
+  }
+
+ private:
   /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
   /// predicted output for the sides, chosen code by code and then one by one, from the inputs on and again, that bring
   /// it nearest to the actual one.
@@ -38,11 +48,9 @@ class SidesAtTies {
   [[nodiscard]] bool any_draw(const std::string& output, const core::TensorMap& inputs, const Fits& fits,
                               std::optional<core::Tensor>& only) const;
 
- private:
   /// Elements of one tensor that lie at ties between the same two codes: an operator that maps code by code rounds all
   /// of them to one side.
   struct Ties {
-    std::string tensor;
     std::int64_t code = 0;                                 ///< below the tie
     std::vector<std::pair<std::size_t, double>> elements;  ///< and the nudge that turns each to the other side
   };
