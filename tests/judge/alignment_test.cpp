@@ -113,10 +113,8 @@ TEST(Alignment, WithoutAnArtifactNobodyKnowsOfASecondBatchNormalization) {
   EXPECT_EQ(effective.operations[0].last, 1U) << "the policy folds the first one";
   EXPECT_TRUE(effective.operations[0].maybe_folded) << "with the second one in it";
   EXPECT_EQ(effective.operations[1].maybe_folded_into, 0U);
-  EXPECT_EQ(Alignment::of(
-                original, nullptr, [](const model::Node&) { return true; }, true)
-                .operations.size(),
-            1U);
+  const auto yes = [](const model::Node&) { return true; };
+  EXPECT_EQ(Alignment::of(original, nullptr, yes, yes).operations.size(), 1U);
 }
 
 TEST(Alignment, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt) {

@@ -393,7 +393,7 @@ std::vector<Alignment::Folded> Alignment::folded_further(const Operation& operat
 }
 
 Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds,
-                        bool all_folded) {
+                        const SupposesFolded& supposed) {
   Alignment alignment(original, artifact);
   const model::Graph graph = artifact == nullptr ? original.graph : past_copies(original.graph, alignment);
   const model::Wiring wiring(graph);
@@ -432,12 +432,13 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
                         : fold(sum, affine_behind(sum, graph.nodes[*behind], alignment.constants), alignment.constants);
       const bool first = operation.last == operation.original;
       const bool stated = known && direct && first && traits_of(node).product == Product::convolution;
-      if (folded && direct && (stated || all_folded)) {
+      if (folded && direct && (stated || (supposed && supposed(node)))) {
         take(operation, graph.nodes[*behind], *behind, *std::move(folded), alignment.constants);
         gone.insert(*behind);
         further = true;
       } else if (folded) {
         operation.maybe_folded = std::move(folded);
+        operation.behind_addends = !direct;
         open[*behind] = alignment.operations.size();
       }
     }

@@ -38,6 +38,7 @@ using GivenParams = std::map<std::string, std::vector<core::QuantParams>>;
 
 /// What the converter is known to do with a BatchNormalization behind an operator with weights: fold it, or not.
 using FoldsNormalization = std::function<std::optional<bool>(const model::Node& normalization)>;
+using SupposesFolded = std::function<bool(const model::Node& product)>;
 
 /// What the converter did with each node of the original: the one place where the structures of the two graphs are
 /// compared. Every layer but L1 reads this, and none works it out again.
@@ -64,6 +65,8 @@ class Alignment {
     const ArtifactNode* made = nullptr;
     /// Inputs that are rounded to codes whose parameters each inference finds from the input itself.
     std::vector<std::size_t> dynamic{};
+    /// Constants are added before a BatchNormalization that may have been folded.
+    bool behind_addends = false;
     [[nodiscard]] bool rounds_dynamically(std::size_t input) const {
       return std::ranges::find(dynamic, input) != dynamic.end();
     }
@@ -72,9 +75,11 @@ class Alignment {
   /// `artifact` may be null: then `folds`, where it is given, says what the policy states and what is asked for. That a
   /// policy folds is a statement about Conv: which other operators a converter folds into differs too much to be taken
   /// for stated. Both models must outlive it.
-  /// `all_folded` supposes that what nobody knows of was folded.
+  /// `supposed` says of an operator with weights whether a BatchNormalization behind it that nobody knows of was folded
+  /// into it.
   [[nodiscard]] static Alignment of(const model::Model& original, const ArtifactView* artifact,
-                                    const FoldsNormalization& folds = nullptr, bool all_folded = false);
+                                    const FoldsNormalization& folds = nullptr,
+                                    const SupposesFolded& supposed = nullptr);
   /// Which node is which alone: no operations, nothing folded. Both must outlive it.
   Alignment(const model::Model& original, const ArtifactView* artifact);
 

@@ -34,12 +34,13 @@ std::vector<std::size_t> dynamic_inputs(const Evidence& evidence, const Alignmen
 
 }  // namespace
 
-std::shared_ptr<const Alignment> align(const Evidence& evidence, const ArtifactView* artifact, bool all_folded) {
+std::shared_ptr<const Alignment> align(const Evidence& evidence, const ArtifactView* artifact,
+                                       const SupposesFolded& supposed) {
   const auto folds = [&](const model::Node& normalization) -> std::optional<bool> {
     if (asked_in_float(evidence, normalization)) return false;
     return evidence.converter.policy.folds_bn;
   };
-  auto alignment = std::make_shared<Alignment>(Alignment::of(*evidence.model, artifact, folds, all_folded));
+  auto alignment = std::make_shared<Alignment>(Alignment::of(*evidence.model, artifact, folds, supposed));
   for (Alignment::Operation& entry : alignment->operations) entry.dynamic = dynamic_inputs(evidence, *alignment, entry);
   return alignment;
 }

@@ -60,6 +60,6 @@ struct LayerContext {
 /// What the converter did with the original of `evidence`, by its artifact (which may be null), what it states and what
 /// is asked for.
 [[nodiscard]] std::shared_ptr<const Alignment> align(const Evidence& evidence, const ArtifactView* artifact,
-                                                     bool all_folded = false);
+                                                     const SupposesFolded& supposed = nullptr);
 
 }  // namespace assay::judge

@@ -14,6 +14,7 @@
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/quantization/fake_quantization.hpp"
 #include "harness/judge/quantization/grounds.hpp"
+#include "harness/judge/quantization/ways.hpp"
 
 // Which of the nodes that were asked for in INT8 and in float left their roundings in the outputs. Derived in
 // docs/oracle_numerics.md.
@@ -38,7 +39,10 @@ class AskedPrecision {
     reference_ = context_.reference[static_cast<std::size_t>(typical - executions.begin())].get();
     if (reference_ == nullptr) return;
     const FakeQuantization plain(context_, plan_, {asked_, {}});
-    if (!plain.unmodelled().empty()) return;
+    if (!plain.unmodelled().empty() || plain.is_noisiest()) return;
+    // What is rounded around a node in float is among the alternatives below.
+    const auto ways = other_ways(context_, plan_);
+    if (!std::ranges::all_of(ways, [](const auto& way) { return way->supposed().rounds_behind_float; })) return;
     std::vector<double> margins(questioned_.size(), std::numeric_limits<double>::infinity());
     for (Supposed& supposed : alternatives(plain.optional_roundings())) {
       const std::optional<Outputs> as_asked = outputs(supposed);

@@ -316,7 +316,7 @@ class PredictionCheck {
     const auto fits = [&](const Tensor& other) { return noise <= noise_power(expected, other) * loss; };
     std::optional<Tensor> other_sides;
     if (guess != nullptr &&
-        (sides_.any_fits(predicted_, tensor, actual, execution.inputs, fits, other_sides) ||
+        (fits_any(tensor, actual, execution.inputs, fits, other_sides) ||
          (other_sides && noise <= moved_by(noise_power(expected, *guess), noise_power(*guess, *other_sides)) * loss))) {
       return;
     }
@@ -359,11 +359,7 @@ class PredictionCheck {
     const double lost = loss(guess);
     measured({tensor, execution.data_set, "settled_deviation_db", -lost / limit * kSettledLossDb});
     std::optional<Tensor> other_sides;
-    if (lost <= limit || sides_.any_fits(predicted_, tensor, actual, execution.inputs, fits, other_sides) ||
-        fits_supposing(real_outputs(), tensor, actual, execution.inputs, fits) ||
-        fits_supposing(rounds_twice(), tensor, actual, execution.inputs, fits)) {
-      return false;
-    }
+    if (lost <= limit || fits_any(tensor, actual, execution.inputs, fits, other_sides)) return false;
     constexpr double kDraws = 4;  // in power: the prediction and the engine are a draw each
     if (other_sides && noise_power(guess, actual) <= kDraws * noise_power(guess, *other_sides)) return false;
     const double allowed = roundings * (ratio(limit) - 1);
@@ -425,7 +421,10 @@ class PredictionCheck {
     constexpr double kTwiceDb = 1.25;
     const bool twice = out_.style == StyleName::double_rounding;
     const double limit = twice ? kTwiceDb : two_bits ? kTwoBitsDb : kPredictionLossDb;
-    return limit * among_few(distinct) + allowed_apart_;
+    // Another draw of the same roundings, or of some of them.
+    constexpr double kOtherDrawDb = 1;
+    const double other_draw = predicted_.is_noisiest() ? kOtherDrawDb : 0;
+    return (limit + other_draw) * among_few(distinct) + allowed_apart_;
   }
 
   /// The whole and each channel against the prediction. True where nothing else need be asked.
@@ -441,15 +440,21 @@ class PredictionCheck {
     const auto record = [&](std::string name, double value) { measured({tensor, data_set, std::move(name), value}); };
     record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
     const std::size_t distinct = distinct_values(expected.reals(), kDistinctOutputs);
-    // Below so many the rounding of a single bias is the noise of the output. What an artifact's own order of roundings
+    // Of fewer values a single rounding is the noise of the output. What an artifact's own order of roundings
     // turns over among few values is for its integers to judge.
-    constexpr std::size_t kFewest = 64;
+    constexpr std::size_t kFewest = 8;
     const bool many = distinct >= kDistinctOutputs;
     const bool certain = many || (!integers_tell() && distinct >= kFewest &&
                                   (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
+    double noisiest = whole.predicted;
+    for (const Way* way : grounds_.other_ways(execution.inputs)) {
+      const TensorPtr other = way->prediction().shown(tensor);
+      if (other != nullptr && other->shape() == expected.shape())
+        noisiest = std::max(noisiest, noise_power(expected, *other));
+    }
     const bool gates =
         modelled() && certain &&
-        with_last_places(whole.predicted, whole.signal, whole.error) * ratio(loss_limit(distinct)) < whole.signal;
+        with_last_places(noisiest, whole.signal, whole.error) * ratio(loss_limit(distinct)) < whole.signal;
     const bool decides = gates && many;  // else the draws are asked too
     if (gates) reach(tensor);
     if (!whole.comparable()) return decides;
@@ -462,16 +467,9 @@ class PredictionCheck {
       return loss_of(channels_of(guess), distinct, fewest_elements());
     };
     const std::optional<Loss> lost = loss_of(channels, distinct, fewest_elements());
-    std::optional<Tensor> other_sides;
     const auto fits = [&](const Tensor& other) { return !loss_against(other); };
-    const core::TensorMap& inputs = execution.inputs;
-    if (!lost || sides_.any_fits(predicted_, tensor, actual, inputs, fits, other_sides) ||
-        fits_supposing(own_ranges(), tensor, actual, inputs, fits) ||
-        fits_supposing(real_outputs(), tensor, actual, inputs, fits) ||
-        fits_supposing(joined_scales(), tensor, actual, inputs, fits) ||
-        fits_supposing(rounds_twice(), tensor, actual, inputs, fits)) {
-      return decides;
-    }
+    std::optional<Tensor> other_sides;
+    if (!lost || fits_any(tensor, actual, execution.inputs, fits, other_sides)) return decides;
     // A network that makes much of little: what a few sides at ties move in one draw, an engine's own may move as far.
     if (other_sides && !loss_of(moved_by(channels, powers(predicted, *other_sides, predicted,
                                                           channel_axis(tensor, expected.rank()), last_places())),
@@ -482,53 +480,63 @@ class PredictionCheck {
     return true;
   }
 
-  /// What may be supposed where no artifact shows whether outputs are rounded: they are as they were computed.
-  [[nodiscard]] std::optional<Supposed> real_outputs() const {
-    if (context_.artifact != nullptr) return std::nullopt;
-    Supposed supposed;
-    supposed.real_outputs = true;
-    return supposed;
+  /// One way in which the conversion may have been made; the plain one is the first.
+  struct View {
+    const LayerContext& context;
+    const QuantizationPlan& plan;
+    const FakeQuantization& prediction;
+    const Supposed& supposed;
+  };
+  [[nodiscard]] std::vector<View> ways_on(const core::TensorMap& inputs) const {
+    std::vector<View> ways{{context_, plan_, predicted_, plain_}};
+    for (const Way* way : grounds_.other_ways(inputs))
+      ways.push_back({way->context(), way->plan(), way->prediction(), way->supposed()});
+    return ways;
   }
 
-  /// What may be supposed where no scale tells: a Pad or a Resize computes on a range of its own.
-  [[nodiscard]] std::optional<Supposed> own_ranges() const {
-    if (context_.artifact != nullptr || !leaves_own_ranges_open(context_.evidence)) return std::nullopt;
-    Supposed supposed;
-    supposed.own_ranges = true;
-    return supposed;
-  }
-
-  /// What may be supposed where no scale tells: what goes into a join that shares scales has them for its other readers
-  /// too.
-  [[nodiscard]] std::optional<Supposed> joined_scales() const {
-    const Evidence& evidence = context_.evidence;
-    const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
-    if (context_.artifact != nullptr || lists_scales(evidence) || !evidence.converter.policy.shares ||
-        std::ranges::none_of(evidence.model->graph.nodes, joins)) {
-      return std::nullopt;
-    }
-    Supposed supposed;
-    supposed.joined_scales = true;
-    return supposed;
-  }
-
-  /// What may be supposed where no artifact shows the engine's own roundings.
-  [[nodiscard]] std::optional<Supposed> rounds_twice() const {
-    if (context_.artifact != nullptr ||
-        context_.evidence.converter.policy.arithmetic == converters::EngineArithmetic::floating)
-      return std::nullopt;
-    Supposed supposed;
-    supposed.rounds_twice = true;
-    return supposed;
-  }
-
-  /// Whether the output fits what is predicted where `supposed` holds; false without it.
+  /// Whether the output fits what is predicted in any way in which the conversion may have been made: as it is, with
+  /// ties turned, or with something more supposed. `other_sides` is any_fits()' `only` of the plain way.
   template <typename Fits>
-  [[nodiscard]] bool fits_supposing(const std::optional<Supposed>& supposed, const std::string& tensor,
-                                    const Tensor& actual, const core::TensorMap& inputs, const Fits& fits) const {
-    if (!supposed) return false;
-    FakeQuantization other(context_, plan_, *supposed);
-    return other.run(inputs) && fits(sides_.nearest(other, tensor, actual));
+  [[nodiscard]] bool fits_any(const std::string& tensor, const Tensor& actual, const core::TensorMap& inputs,
+                              const Fits& fits, std::optional<Tensor>& other_sides) const {
+    const std::vector<View> ways = ways_on(inputs);
+    const auto plainly = [&](const View& way) {
+      const TensorPtr value = way.prediction.shown(tensor);
+      return value != nullptr && value->shape() == actual.shape() && fits(*value);
+    };
+    if (std::ranges::any_of(ways, plainly)) return true;
+    return std::ranges::any_of(ways, [&](const View& way) {
+      const SidesAtTies sides(way.context, way.plan, way.supposed);
+      std::optional<Tensor> only;
+      const bool found = sides.any_fits(way.prediction, tensor, actual, inputs, fits, only) ||
+                         std::ranges::any_of(suppositions(way.supposed), [&](const Supposed& supposed) {
+                           FakeQuantization other(way.context, way.plan, supposed);
+                           return other.run(inputs) && fits(sides.nearest(other, tensor, actual));
+                         });
+      if (&way == &ways.front()) other_sides = std::move(only);
+      return found;
+    });
+  }
+
+  /// What may be supposed besides, one thing at a time, where no artifact shows it.
+  [[nodiscard]] std::vector<Supposed> suppositions(const Supposed& way) const {
+    std::vector<Supposed> all;
+    if (context_.artifact != nullptr) return all;
+    const Evidence& evidence = context_.evidence;
+    const auto suppose = [&](bool Supposed::*what) {
+      all.push_back(way);
+      all.back().*what = true;
+    };
+    if (leaves_own_ranges_open(evidence)) suppose(&Supposed::own_ranges);
+    suppose(&Supposed::real_outputs);
+    const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
+    if (!lists_scales(evidence) && evidence.converter.policy.shares &&
+        std::ranges::any_of(evidence.model->graph.nodes, joins)) {
+      suppose(&Supposed::joined_scales);
+    }
+    if (evidence.converter.policy.arithmetic != converters::EngineArithmetic::floating)
+      suppose(&Supposed::rounds_twice);
+    return all;
   }
 
   /// Predicted noise as large as sides at ties may make it, `sides` being how far those of one draw move the
@@ -676,9 +684,9 @@ class PredictionCheck {
   Judgement& out_;
   const QuantizationPlan& plan_;
   const FakeQuantization& predicted_;  ///< on the data set run last
-  SidesAtTies sides_{context_, plan_};
-  bool main_ = true;          ///< the data set is the one that coverage and metrics are of
-  double allowed_apart_ = 0;  ///< loss_apart() of it
+  Supposed plain_;                     ///< nothing
+  bool main_ = true;                   ///< the data set is the one that coverage and metrics are of
+  double allowed_apart_ = 0;           ///< loss_apart() of it
   model::Wiring wiring_{context_.evidence.model->graph};
   FindingList findings_;
 };

@@ -64,7 +64,7 @@ Tensor SidesAtTies::nearest_inside(const FakeQuantization& prediction, const std
                                    const core::TensorMap& inputs) const {
   constexpr std::size_t kMostElements = std::size_t{1} << 24;  // to compute: above, ties are few beside them
   const std::vector<std::string> tensors = all_tensors();
-  FakeQuantization other(context_, plan_);
+  FakeQuantization other(context_, plan_, supposed_);
   const std::optional<CodeSpan> codes = other.codes_of(output);
   std::size_t computed = 0;
   const auto distance = [&] {
@@ -114,17 +114,17 @@ Tensor SidesAtTies::nearest_inside(const FakeQuantization& prediction, const std
 bool SidesAtTies::any_draw(const std::string& output, const core::TensorMap& inputs, const Fits& fits,
                            std::optional<Tensor>& only) const {
   constexpr std::size_t kMostElements = std::size_t{1} << 22;
-  enum class Way { each_draws, code_draws, up, down, away, towards };
-  using enum Way;
+  enum class Send { each_draws, code_draws, up, down, away, towards };
+  using enum Send;
   static constexpr std::array kWays{each_draws, up,         down,       away,       towards,    code_draws, code_draws,
                                     code_draws, code_draws, code_draws, code_draws, code_draws, code_draws, each_draws,
                                     each_draws, each_draws, each_draws, each_draws, each_draws, each_draws, each_draws,
                                     each_draws, each_draws, each_draws, each_draws, each_draws, each_draws, each_draws};
   std::mt19937_64 random(0);
   std::size_t ties_met = 0, computed = 0;
-  for (const Way way : kWays) {
+  for (const Send way : kWays) {
     if (computed > kMostElements) return false;
-    FakeQuantization other(context_, plan_);
+    FakeQuantization other(context_, plan_, supposed_);
     bool stale = true;  // what is computed is of other nudges
     for (const std::string& tensor : all_tensors()) {
       if (stale && !other.run(inputs)) continue;

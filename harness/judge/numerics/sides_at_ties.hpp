@@ -18,7 +18,9 @@ class SidesAtTies {
  public:
   using Fits = std::function<bool(const core::Tensor&)>;
 
-  SidesAtTies(const LayerContext& context, const QuantizationPlan& plan) : context_(context), plan_(plan) {}
+  /// `supposed` is what the predictions are made under.
+  SidesAtTies(const LayerContext& context, const QuantizationPlan& plan, const Supposed& supposed)
+      : context_(context), plan_(plan), supposed_(supposed) {}
 
   /// `prediction`'s output, where an element lies at a tie of its own rounding on the side that the engine took:
   /// between few values, as an interpolation makes them, many do.
@@ -59,6 +61,7 @@ class SidesAtTies {
 
   const LayerContext& context_;
   const QuantizationPlan& plan_;
+  const Supposed& supposed_;
 };
 
 }  // namespace assay::judge

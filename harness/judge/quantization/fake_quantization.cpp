@@ -119,7 +119,7 @@ FakeQuantization::FakeQuantization(const LayerContext& context, const Quantizati
 }
 
 bool FakeQuantization::is_settled() const {
-  if (!unmodelled_.empty() || context_.artifact != nullptr) return false;
+  if (!unmodelled_.empty() || noisiest_ || context_.artifact != nullptr) return false;
   if (given_) return true;
   if (!lists_scales(context_.evidence)) return false;
   // Whether a node in float reads a reported value before or behind its quantizer is not said, nor whether one reads it
@@ -158,12 +158,9 @@ void FakeQuantization::find_unmodelled() {
   }
   if (!policy.folds_bn || !policy.fusions || !policy.shares) say("the policy leaves out folds_bn, fusions or shares");
   for (const Alignment::Operation& entry : plan_.alignment().operations) {
-    if (weight_layout(entry.node, 0).groups > 1) {
-      say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
-                      entry.node.name));
-    }
-    // The weight's scales come from what is folded, and no reported activation tells.
-    if (entry.maybe_folded) {
+    // The weight's scales come from what is folded, and no reported activation tells. Of what lies directly behind it,
+    // and of groups, both are tried (ways.hpp).
+    if (entry.maybe_folded && entry.behind_addends) {
       say(fmt::format("the BatchNormalization behind node \"{}\" ({}) may be folded into it", entry.node.name,
                       entry.node.op_type));
     }
@@ -184,25 +181,28 @@ void FakeQuantization::find_unmodelled() {
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
   if (policy.averaging != converters::Averaging::none || policy.power_of_two || policy.has_floor())
     say("the policy bends its scales");
-  for (const Alignment::Operation& entry : plan_.alignment().operations) {
-    const std::string open = open_choice(entry);
-    if (!open.empty()) say(fmt::format("node \"{}\" ({}) {}", entry.node.name, entry.node.op_type, open));
+  const auto& operations = plan_.alignment().operations;
+  noisiest_ = std::ranges::any_of(operations, [&](const auto& entry) { return may_be_less_noisy(entry); });
+  const auto maybe_folded = std::ranges::find_if(operations, [&](const auto& entry) { return follows_product(entry); });
+  if (maybe_folded != operations.end() && !evidence.options.per_axis) {
+    say(fmt::format("node \"{}\" ({}) may be folded into the one before it, with one scale for all channels",
+                    maybe_folded->node.name, maybe_folded->node.op_type));
   }
 }
 
-/// What a policy doesn't say about a node when neither an artifact nor scales show it; empty where it says all.
-std::string FakeQuantization::open_choice(const Alignment::Operation& entry) const {
-  const Node& node = entry.node;
-  const auto demand = demanded_precision(context_.evidence, node);
+/// Neither an artifact nor scales show how the node was converted, and no policy says it: it may run in float, and
+/// values around it stay real, or it may be folded into the one before it, whose own output others read.
+bool FakeQuantization::may_be_less_noisy(const Alignment::Operation& entry) const {
+  const auto demand = demanded_precision(context_.evidence, entry.node);
   const bool settled = demand && is_float(demand->precision) && !supposed_.in_float.empty();
-  if (demand && demand->precision != Precision::int8 && !settled)
-    return "may run in float, and how far around it is not said";
-  const auto producer = wiring_.producer(node.input(0));
-  const bool after_linear =
-      producer &&
-      weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
-  if (normalizes_by_constants(node) && after_linear) return "may be folded into the node before it";
-  return "";
+  return (demand && demand->precision != Precision::int8 && !settled) || follows_product(entry);
+}
+
+/// It normalizes by constants what a product with weights makes.
+bool FakeQuantization::follows_product(const Alignment::Operation& entry) const {
+  const auto producer = wiring_.producer(entry.node.input(0));
+  return normalizes_by_constants(entry.node) && producer &&
+         weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
 }
 
 /// The artifact's quantizers under the tensors for which the plan has them: where a Relu or Clip was removed, its
@@ -251,7 +251,7 @@ void FakeQuantization::assume_roundings() {
     const bool in_float = runs_in_float(i);
     for (const std::string& output : node.outputs) {
       if (in_float) {
-        if (is_read_in_int8(output)) assume(output);
+        if (supposed_.rounds_behind_float || is_read_in_int8(output)) assume(output);
       } else if (moves(node)) {
         roundings_[output] = roundings(node.inputs.front());
       } else if (!is_fused(node, output)) {
@@ -477,10 +477,11 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const bool real_bias =
       context_.artifact == nullptr && context_.evidence.converter.policy.bias == converters::BiasRounding::stays_float;
   const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : real_bias ? nullptr : b.get();
-  const QuantParams params = declared
-                                 ? granted_.weight_params(original, *weight, axis, &*declared, on_codes, input_scale)
-                                 : granted_.usual_weight_params(original, *weight, axis, on_codes, input_scale);
-  if (TensorPtr codes = nearest(weight, params)) {
+  QuantParams params = declared ? granted_.weight_params(original, *weight, axis, &*declared, on_codes, input_scale)
+                                : granted_.usual_weight_params(original, *weight, axis, on_codes, input_scale);
+  if (TensorPtr codes = supposed_.own_groups && !declared && params.scale.size() > 1 && params.block == 0
+                            ? nearest_by_group(entry, *weight, axis, on_codes, input_scale, params.scale)
+                            : nearest(weight, params)) {
     const bool alike = operand != nullptr && alpha == 1 &&
                        reads_alike(context_.artifact->artifact().graph.nodes[made->index], node, slots.weight);
     if (alike) codes = with_ties_of(dequantized_constant(*operand), weight, params, codes);
@@ -509,6 +510,38 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     }
     constants_[entry][2] = nearest_bias(*b, input_scale, scales);
   }
+}
+
+/// The weight where each group has scales of its own, which become `scales`, in the order of the output channels. A
+/// product whose groups lie along the scales' axis has them anyway.
+TensorPtr FakeQuantization::nearest_by_group(std::size_t entry, const Tensor& weight, std::int64_t axis,
+                                             const Tensor* bias, double input_scale,
+                                             std::vector<double>& scales) const {
+  const Alignment::Operation& operation = plan_.alignment().operations[entry];
+  const auto groups = static_cast<std::size_t>(weight_layout(operation.node, weight.rank()).groups);
+  const auto part_of = [](const Tensor& whole, std::size_t index, std::size_t parts) {
+    core::Shape shape = whole.shape();
+    shape.front() /= static_cast<std::int64_t>(parts);
+    const std::size_t size = whole.reals().size() / parts;
+    const auto values = whole.reals().subspan(index * size, size);
+    return Tensor(whole.type(), shape, std::vector<double>(values.begin(), values.end()));
+  };
+  Tensor result = weight;
+  std::vector<double> all;
+  for (std::size_t group = 0; group < groups; ++group) {
+    const auto part = std::make_shared<const Tensor>(part_of(weight, group, groups));
+    const std::optional<Tensor> part_bias =
+        bias == nullptr ? std::nullopt : std::optional(part_of(*bias, group, groups));
+    const QuantParams params =
+        granted_.usual_weight_params(operation.original, *part, axis, part_bias ? &*part_bias : nullptr, input_scale);
+    const TensorPtr codes = nearest(part, params);
+    if (codes == nullptr) return nullptr;
+    std::ranges::copy(codes->reals(),
+                      result.reals().begin() + static_cast<std::ptrdiff_t>(group * codes->reals().size()));
+    all.insert(all.end(), params.scale.begin(), params.scale.end());
+  }
+  scales = std::move(all);
+  return std::make_shared<const Tensor>(std::move(result));
 }
 
 void FakeQuantization::note_sums(std::size_t entry, std::vector<double> scales) {

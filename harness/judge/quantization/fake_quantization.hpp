@@ -28,6 +28,10 @@ struct Supposed {
   /// to 1 rounds to a fraction of a step, and the shift behind it to a whole one, both away from zero at ties
   /// (gemmlowp).
   bool rounds_twice = false;
+  /// Each group of a ConvTranspose has weight scales of its own; otherwise they share theirs.
+  bool own_groups = false;
+  /// What nodes in float make is rounded, whoever reads it.
+  bool rounds_behind_float = false;
 };
 
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
@@ -41,6 +45,9 @@ class FakeQuantization {
   /// Why the converter's choices aren't all known, so that a prediction may be recorded but gates nothing; empty where
   /// they are.
   [[nodiscard]] const std::string& unmodelled() const { return unmodelled_; }
+  /// Choices are left open of which the noisiest are known: a correct engine's output may be less noisy than what is
+  /// predicted, and no closer to it than another draw of its roundings.
+  [[nodiscard]] bool is_noisiest() const { return noisiest_; }
   /// Every rounding is known, by the model's own quantizers or the reported scales, and so is who reads it: an engine
   /// that computes as the policy says gives this very tensor, but for ties and what its last places turn over.
   [[nodiscard]] bool is_settled() const;
@@ -83,6 +90,9 @@ class FakeQuantization {
   void quantize_constants(std::size_t entry);
   [[nodiscard]] core::TensorPtr nearest_constant(const core::TensorPtr& value) const;
   void quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
+  [[nodiscard]] core::TensorPtr nearest_by_group(std::size_t entry, const core::Tensor& weight, std::int64_t axis,
+                                                 const core::Tensor* bias, double input_scale,
+                                                 std::vector<double>& scales) const;
   [[nodiscard]] const ArtifactNode* made_of(std::size_t entry) const;
   [[nodiscard]] bool runs_in_float(std::size_t entry) const;
   [[nodiscard]] bool has_no_int8_form(const Node& node) const;
@@ -90,7 +100,8 @@ class FakeQuantization {
   [[nodiscard]] bool is_read_in_int8(const std::string& tensor) const;
   [[nodiscard]] bool is_fused(const Node& maker, const std::string& tensor) const;
   [[nodiscard]] bool is_fused_bias(const Node& node) const;
-  [[nodiscard]] std::string open_choice(const Alignment::Operation& entry) const;
+  [[nodiscard]] bool may_be_less_noisy(const Alignment::Operation& entry) const;
+  [[nodiscard]] bool follows_product(const Alignment::Operation& entry) const;
   [[nodiscard]] bool moves(const Node& node) const;
   void note_sums(std::size_t entry, std::vector<double> scales);
   [[nodiscard]] core::TensorPtr rounded_twice(const std::string& tensor, core::TensorPtr value, double scale) const;
@@ -120,6 +131,7 @@ class FakeQuantization {
   std::map<std::string, std::map<std::size_t, double>, std::less<>> nudges_;
   std::optional<std::uint64_t> dynamic_draw_;
   std::string unmodelled_;
+  bool noisiest_ = false;
   bool given_ = false;  ///< the original is quantized itself: its own QuantizeLinear are all there is
 };
 

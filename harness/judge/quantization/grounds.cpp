@@ -166,6 +166,18 @@ const FakeQuantization* Grounds::prediction(const core::TensorMap& inputs) {
   return predicted_ ? &*prediction_ : nullptr;
 }
 
+const std::vector<const Way*>& Grounds::other_ways(const core::TensorMap& inputs) {
+  if (!ways_) ways_ = judge::other_ways(context_, plan_);
+  if (!ways_->empty() && (!ways_on_ || *ways_on_ != inputs)) {
+    ways_on_ = inputs;
+    ways_run_.clear();
+    for (const std::unique_ptr<Way>& way : *ways_) {
+      if (way->run(*ways_on_)) ways_run_.push_back(way.get());
+    }
+  }
+  return ways_run_;
+}
+
 const core::Result<NoiseByOutput>& Grounds::draws(const core::TensorMap& inputs, const core::TensorMap& expected,
                                                   std::uint64_t count) {
   const auto found =

@@ -13,6 +13,7 @@
 #include "harness/judge/quantization/fake_quantization.hpp"
 #include "harness/judge/quantization/noise.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
+#include "harness/judge/quantization/ways.hpp"
 
 namespace assay::judge {
 
@@ -62,6 +63,9 @@ class Grounds {
   [[nodiscard]] const FakeQuantization* prediction(const core::TensorMap& inputs);
   /// The same before it is run.
   [[nodiscard]] const FakeQuantization& prediction();
+  /// The other ways in which the conversion may have been made, run on `inputs`; those that the reference can't run are
+  /// left out.
+  [[nodiscard]] const std::vector<const Way*>& other_ways(const core::TensorMap& inputs);
 
   /// What other outcomes of the roundings that the policy allows leave of the outputs (draw_from_policy()): `expected`
   /// are those of the float network on `inputs`.
@@ -101,6 +105,9 @@ class Grounds {
   std::optional<FakeQuantization> prediction_;
   std::optional<core::TensorMap> predicted_on_;
   bool predicted_ = false;
+  std::optional<std::vector<std::unique_ptr<Way>>> ways_;
+  std::optional<core::TensorMap> ways_on_;
+  std::vector<const Way*> ways_run_;
 };
 
 /// The grounds of the conversions that a case saw last, for those that tell the same: with every fault that changes

@@ -262,9 +262,6 @@ std::string unknown_choices(const Evidence& evidence) {
     return fmt::format("the converter reports no scales, and those of method {} do not follow from the data alone",
                        converters::method_name(method));
   }
-  const bool in_float = std::ranges::any_of(evidence.model->graph.nodes,
-                                            [&](const Node& node) { return asked_in_float(evidence, node); });
-  if (in_float) return "a node is asked for in float, and which tensors around it are rounded is not reported";
   if (evidence.converter.policy.averaging == converters::Averaging::none) return "";
   return "the converter reports no scales, and its policy averages ranges";
 }
@@ -284,6 +281,12 @@ std::vector<Choice> open_choices(const Evidence& evidence, const QuantizationPla
       choices.push_back(choices[i]);
       choices.back().supposed.own_ranges = true;
     }
+  }
+  // Which tensors around a node in float are rounded is not reported: all of them make the most noise.
+  const bool in_float = std::ranges::any_of(evidence.model->graph.nodes,
+                                            [&](const Node& node) { return asked_in_float(evidence, node); });
+  if (in_float && !lists_scales(evidence)) {
+    for (Choice& choice : choices) choice.supposed.rounds_behind_float = true;
   }
   return choices;
 }
@@ -452,7 +455,7 @@ Result<NoiseByOutput> draw_from_policy(const LayerContext& context, const Quanti
   for (const Choice& choice : open_choices(evidence, plan)) {
     const LayerContext chosen{.evidence = evidence,
                               .artifact = nullptr,
-                              .alignment = align(evidence, nullptr, choice.all_folded),
+                              .alignment = align(evidence, nullptr, [&](const Node&) { return choice.all_folded; }),
                               .reference = {},
                               .ranges = context.ranges,
                               .audited = context.audited,
