@@ -62,31 +62,36 @@ Judged judged_by_outputs(const model::Model& original, const core::TensorMap& in
   return judged;
 }
 
-TEST(Ways, GroupsOfAConvTransposeShareTheirScalesOrNot) {
+/// Of so many groups of as many channels each, of which six inputs make six outputs.
+void judge_groups(std::size_t groups) {
   core::Rng rng(81);
-  const core::Shape weight_shape{6, 3, 2, 2};
-  std::vector<double> weights = normal(rng, 72);
-  for (std::size_t i = 36; i < 72; ++i) weights[i] *= 0.03;  // the second group's
+  const std::size_t channels = 6 / groups, of_group = 6 / groups * channels * 4;
+  const core::Shape weight_shape{6, static_cast<std::int64_t>(channels), 2, 2};
+  std::vector<double> weights = normal(rng, groups * of_group);
+  for (std::size_t i = weights.size() / 2; i < weights.size(); ++i) weights[i] *= 0.03;
+  const std::string deconv = "ConvTranspose<group=" + std::to_string(groups) + ">";
   const core::TensorMap inputs{{"x", reals({2, 6, 9, 9}, normal(rng, 972))}};
-  const model::Model original =
-      parse("g (float[2,6,9,9] x) => (float[2,6,10,10] y) { y = ConvTranspose<group=2>(x, w) }",
-            {{"w", reals(weight_shape, weights)}});
+  const model::Model original = parse("g (float[2,6,9,9] x) => (float[2,6,10,10] y) { y = " + deconv + "(x, w) }",
+                                      {{"w", reals(weight_shape, weights)}});
   const Tensor wanted = reference::execute(original, inputs).value().at("y");
   const auto judge_by = [&](const std::vector<double>& engine_weights) {
     const model::Model engine = parse("g (float[2,6,9,9] x) => (float[2,6,10,10] y) {" + rounded("a", "x", "s") +
-                                          "c = ConvTranspose<group=2>(a, w)" + rounded("y", "c", "ys") + "}",
+                                          "c = " + deconv + "(a, w)" + rounded("y", "c", "ys") + "}",
                                       {{"w", reals(weight_shape, engine_weights)},
                                        {"s", scale_of(reach(inputs.at("x")))},
                                        {"ys", scale_of(reach(wanted))},
                                        {"z", codes(DType::int8, {}, {0})}});
     return judged_by_outputs(original, inputs, reference::execute(engine, inputs).value()).prediction();
   };
-  const auto shared = [](std::size_t i) { return i / 4 % 3; };
-  const auto own = [](std::size_t i) { return i / 36 * 3 + i / 4 % 3; };
-  EXPECT_THAT(judge_by(on_codes(weights, 3, shared, 1)), IsEmpty());
+  const auto shared = [&](std::size_t i) { return i / 4 % channels; };
+  const auto own = [&](std::size_t i) { return i / of_group * channels + i / 4 % channels; };
+  EXPECT_THAT(judge_by(on_codes(weights, channels, shared, 1)), IsEmpty());
   EXPECT_THAT(judge_by(on_codes(weights, 6, own, 1)), IsEmpty());
-  EXPECT_THAT(judge_by(on_codes(weights, 3, shared, 2)), Not(IsEmpty()));
+  EXPECT_THAT(judge_by(on_codes(weights, channels, shared, 3)), Not(IsEmpty()));
 }
+
+TEST(Ways, GroupsOfAConvTransposeShareTheirScalesOrNot) { judge_groups(2); }
+TEST(Ways, ADepthwiseConvTransposeHasAScaleForEachChannelOrOne) { judge_groups(6); }
 
 TEST(Ways, ABatchNormalizationBehindAMatrixProductIsFoldedOrNot) {
   core::Rng rng(82);

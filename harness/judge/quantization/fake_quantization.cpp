@@ -479,7 +479,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : real_bias ? nullptr : b.get();
   QuantParams params = declared ? granted_.weight_params(original, *weight, axis, &*declared, on_codes, input_scale)
                                 : granted_.usual_weight_params(original, *weight, axis, on_codes, input_scale);
-  if (TensorPtr codes = supposed_.own_groups && !declared && params.scale.size() > 1 && params.block == 0
+  // Of a depthwise weight, whose groups have a channel each, all share one scale or none.
+  const bool by_channel = context_.evidence.options.per_axis && axis >= 0 && params.block == 0;
+  if (TensorPtr codes = supposed_.own_groups && !declared && by_channel
                             ? nearest_by_group(entry, *weight, axis, on_codes, input_scale, params.scale)
                             : nearest(weight, params)) {
     const bool alike = operand != nullptr && alpha == 1 &&
