@@ -168,6 +168,33 @@ TEST(Supposed, AnOutputOfANodeInFloatIsGivenOutAsComputed) {
               Not(IsEmpty()));
 }
 
+/// Where a model quantizes a part of itself, a converter may round the rest on scales that it reports.
+TEST(Supposed, WhatAConverterRoundsBesideAModelsOwnQuantizersIsReported) {
+  core::Rng rng(76);
+  const Tensor x = uniform_rows(rng, 2);
+  std::vector<double> weights(50 * 30);
+  for (double& weight : weights) weight = float32(0.1 * rng.normal());
+  const double cut = 2.0 / 127;  // of an output that reaches further
+  const auto graph = [&](const std::string& body) {
+    return parse(
+        "g (float[40,50] x) => (float[40,30] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)" + body +
+            " }",
+        {{"w", reals({50, 30}, weights)},
+         {"s", Tensor::scalar(DType::float32, float32(2 / 127.0))},
+         {"ys", Tensor::scalar(DType::float32, float32(cut))},
+         {"z", codes(DType::int8, {}, {0})}});
+  };
+  const model::Model original = graph(" y = MatMul(xd, w)");
+  const model::Model engine = graph(" m = MatMul(xd, w) yq = QuantizeLinear(m, ys, z) y = DequantizeLinear(yq, ys, z)");
+  const auto judge_by = [&](double scale) {
+    Judged judged = shown(original, {{"x", x}}, reference::execute(engine, {{"x", x}}).value());
+    judged.evidence.conversion.tensors.push_back({"y", {{float32(scale)}, {0}, DType::int8, std::nullopt}});
+    return judged.prediction();
+  };
+  EXPECT_THAT(judge_by(cut), IsEmpty());
+  EXPECT_THAT(judge_by(4 * cut), Not(IsEmpty())) << "it cuts off what it says it keeps";
+}
+
 /// Both operands of an Add have the scale of the wider one where the policy says so, and not elsewhere.
 TEST(Supposed, AlignedOperandsHaveOneRange) {
   core::Rng rng(75);

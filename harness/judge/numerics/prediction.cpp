@@ -442,9 +442,10 @@ class PredictionCheck {
     const std::size_t distinct = distinct_values(expected.reals(), kDistinctOutputs);
     // Of fewer values a single rounding is the noise of the output. What an artifact's own order of roundings
     // turns over among few values is for its integers to judge.
-    constexpr std::size_t kFewest = 8;
+    constexpr std::size_t kFewest = 8, kFewestOfWideCodes = 64;
+    const std::size_t fewest = has_wide_codes() ? kFewestOfWideCodes : kFewest;
     const bool many = distinct >= kDistinctOutputs;
-    const bool certain = many || (!integers_tell() && distinct >= kFewest &&
+    const bool certain = many || (!integers_tell() && distinct >= fewest &&
                                   (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
     double noisiest = whole.predicted;
     for (const Way* way : grounds_.other_ways(execution.inputs)) {
@@ -568,7 +569,10 @@ class PredictionCheck {
   /// and one that is turned over must not be the noise of its channel: among this many it adds at most 1.4 dB.
   [[nodiscard]] std::int64_t fewest_elements() const {
     constexpr std::int64_t kOfWideCodes = 32;
-    return core::element_size_bits(context_.evidence.options.activation) > 8 ? kOfWideCodes : 0;
+    return has_wide_codes() ? kOfWideCodes : 0;
+  }
+  [[nodiscard]] bool has_wide_codes() const {
+    return core::element_size_bits(context_.evidence.options.activation) > 8;
   }
 
   static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels, std::int64_t fewest) {

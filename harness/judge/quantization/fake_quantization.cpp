@@ -159,8 +159,13 @@ void FakeQuantization::find_unmodelled() {
   if (!policy.folds_bn || !policy.fusions || !policy.shares) say("the policy leaves out folds_bn, fusions or shares");
   for (const Alignment::Operation& entry : plan_.alignment().operations) {
     // The weight's scales come from what is folded, and no reported activation tells. Of what lies directly behind it,
-    // and of groups, both are tried (ways.hpp).
-    if (entry.maybe_folded && entry.behind_addends) {
+    // and of groups, both are tried (ways.hpp), but not where weights alone leave noise: too little to tell them by.
+    const bool tried = evidence.options.calibrates() && !evidence.options.dynamic;
+    if (!tried && weight_layout(entry.node, 0).groups > 1) {
+      say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
+                      entry.node.name));
+    }
+    if (entry.maybe_folded && (entry.behind_addends || !tried)) {
       say(fmt::format("the BatchNormalization behind node \"{}\" ({}) may be folded into it", entry.node.name,
                       entry.node.op_type));
     }
@@ -225,18 +230,20 @@ void FakeQuantization::collect_roundings() {
   }
 }
 
-/// Without an artifact: the reported scales say which tensors have one; where none are reported, every tensor that a
-/// policy with these fusions and shares rounds.
+/// Without an artifact: the reported scales say which tensors have one, besides what the model quantizes itself; where
+/// none are reported, every tensor that a policy with these fusions and shares rounds.
 void FakeQuantization::assume_roundings() {
   const Evidence& evidence = context_.evidence;
-  if (given_) return;
+  const model::Graph& graph = evidence.model->graph;
+  const auto quantizes = [&](std::size_t reader) { return graph.nodes[reader].op_type == "QuantizeLinear"; };
   std::set<std::string, std::less<>> told;
   for (const auto& tensor : evidence.conversion.tensors) {
     if (tensor.params.scale.size() != 1 || tensor.params.zero_point.size() != 1) continue;
+    if (std::ranges::any_of(wiring_.consumers(tensor.name), quantizes)) continue;  // the model's own
     roundings_[tensor.name].push_back({granted_.activation(tensor.name, tensor.params), "", false});
     told.insert(tensor.name);
   }
-  if (lists_scales(evidence)) return;
+  if (given_ || lists_scales(evidence)) return;
   const auto joins = supposed_.joined_scales ? joined() : std::map<std::string, std::string, std::less<>>();
   const auto assume = [&](const std::string& tensor) {
     const auto join = joins.find(tensor);
@@ -245,7 +252,7 @@ void FakeQuantization::assume_roundings() {
     if (audited != context_.audited.end() && !told.contains(tensor) && !real)
       roundings_[tensor].push_back({audited->second, "", false});
   };
-  for (const model::ValueInfo& input : evidence.model->graph.inputs) assume(input.name);
+  for (const model::ValueInfo& input : graph.inputs) assume(input.name);
   for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
     const Node& node = plan_.alignment().operations[i].node;
     const bool in_float = runs_in_float(i);

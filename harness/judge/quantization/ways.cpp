@@ -41,7 +41,8 @@ Way::Way(const LayerContext& context, const std::set<std::string>& folds_into, S
 
 std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const QuantizationPlan& plan) {
   std::vector<std::unique_ptr<Way>> ways;
-  if (context.artifact != nullptr || !plan.alignment().given.empty() || !context.evidence.options.calibrates())
+  const converters::Options& options = context.evidence.options;
+  if (context.artifact != nullptr || !plan.alignment().given.empty() || !options.calibrates() || options.dynamic)
     return ways;
   std::set<std::string> folds;
   bool groups = false;
