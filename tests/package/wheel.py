@@ -4,9 +4,9 @@
 The build takes scikit-build-core and `build` from this interpreter's packages, or from the environment
 ROOT/.assay/venvs/wheel, into which build_requirements.txt is installed; exit code 77 without them. What the program
 needs of glibc and of libstdc++ must not be newer than the tag in docs/install.md says. All is made below the folder
-BUILD. Where that is a Release build with a compiler cache the cache has the objects, and little is compiled. Otherwise it is
-compiled without optimization, which takes a third of the time and leaves the packaging as it is, except with --keep and with
---twice, which build what is published. --twice builds both once more, which has to give the same bytes.
+BUILD, where a compiler cache that knows this tree knows it again. Compiled without optimization, which takes a third of the
+time and leaves the packaging as it is, except with --keep and with --twice, which build what is published. --twice builds both
+once more, which has to give the same bytes; it takes as long again.
 """
 import hashlib
 import json
@@ -49,15 +49,6 @@ def builder(root):
 QUICK = ("-Ccmake.build-type=Debug", "-Ccmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0 -Wno-error=invalid-pch")
 
 
-def quickest(build):
-    """Settings with which the sources of BUILD are compiled once more in the least time."""
-    cache = Path(build, "CMakeCache.txt").read_text(encoding="utf-8")
-    kept = dict(re.findall(r"^(\w+):\w+=(.*)$", cache, re.MULTILINE))
-    same = f"-Ccmake.define.ASSAY_BATCHES={kept['ASSAY_BATCHES']}"
-    has_objects = kept["CMAKE_BUILD_TYPE"] == "Release" and not kept["ASSAY_CCACHE"].endswith("NOTFOUND")
-    return (same,) if has_objects else (same, *QUICK)
-
-
 def build_in(folder, python, root, settings=()):
     """sdist and wheel; their times are the commit's."""
     time = subprocess.run(["git", "-C", root, "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False).stdout
@@ -78,7 +69,7 @@ def main(root, build, *words):
     with tempfile.TemporaryDirectory(dir=build) as name:
         folder = Path(name)
         published = not {"--keep", "--twice"}.isdisjoint(words)
-        sdist, wheel = build_in(folder / "first", python, root, () if published else quickest(build))
+        sdist, wheel = build_in(folder / "first", python, root, () if published else QUICK)
         if "--twice" in words:
             again = build_in(folder / "second", python, root)
             for file, other in zip((sdist, wheel), again):
