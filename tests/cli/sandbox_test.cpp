@@ -64,7 +64,8 @@ def daemon():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            with open(os.path.join(request["output"], "pid"), "w") as file: file.write(str(os.getpid()))
+            with open(os.path.join(request["output"], "part"), "w") as file: file.write(str(os.getpid()))
+            os.rename(file.name, os.path.join(request["output"], "pid"))
             for fd in range(3): os.close(fd)
             time.sleep(600)
         os._exit(0)
