@@ -30,11 +30,7 @@ class TwoProducts {
     const std::string text = "(float[160,12] x) => (float[160,12] y) { h = MatMul(x, w) y = MatMul(h, v) }";
     judged_.emplace(parse("g " + text, {{"w", w}, {"v", v}}), parse("a " + text, {{"w", w}, {"v", v}}));
     judged_->opaque = true;
-    converters::Policy& policy = judged_->evidence.converter.policy;
-    policy.arithmetic = converters::EngineArithmetic::integer;
-    policy.folds_bn = true;
-    policy.fusions.emplace();
-    policy.shares.emplace();
+    state_policy(judged_->evidence.converter.policy);
     const core::TensorMap inputs{{"x", random(rng, {kRows, kColumns})}};
     judged_->add("typical", inputs, reference::execute(judged_->original, inputs).value());
     judged_->calibrate();

@@ -403,4 +403,23 @@ struct Judged {
   bool opaque = false;
 };
 
+/// Leaves nothing open of an engine on integers that fuses nothing and shares no scales.
+inline void state_policy(converters::Policy& policy) {
+  policy.arithmetic = converters::EngineArithmetic::integer;
+  policy.folds_bn = true;
+  policy.fusions.emplace();
+  policy.shares.emplace();
+}
+
+/// What such an engine with symmetric codes shows by `outputs` alone.
+inline Judged judged_by_outputs(const model::Model& original, const core::TensorMap& inputs, core::TensorMap outputs) {
+  Judged judged(original, original);
+  judged.opaque = true;
+  state_policy(judged.evidence.converter.policy);
+  judged.evidence.options.symmetric = true;
+  judged.add("typical", inputs, std::move(outputs));
+  judged.calibrate();
+  return judged;
+}
+
 }  // namespace assay::judge::testing

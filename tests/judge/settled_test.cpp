@@ -46,10 +46,7 @@ Judged show(const model::Model& original, const model::Model& engine, const core
   Judged judged(original, engine);
   judged.opaque = true;
   converters::Policy& policy = judged.evidence.converter.policy;
-  policy.arithmetic = converters::EngineArithmetic::integer;
-  policy.folds_bn = true;
-  policy.fusions.emplace();
-  policy.shares.emplace();
+  state_policy(policy);
   policy.outputs = converters::GraphOutputs::quantized;
   judged.add("typical", inputs, reference::execute(engine, inputs).value());
   judged.calibrate();

@@ -26,25 +26,6 @@ Tensor uniform_rows(core::Rng& rng, double most) {
   return reals(kRows, std::move(values));
 }
 
-void state_policy(Evidence& evidence) {
-  converters::Policy& policy = evidence.converter.policy;
-  policy.arithmetic = converters::EngineArithmetic::integer;
-  policy.folds_bn = true;
-  policy.fusions.emplace();
-  policy.shares.emplace();
-  evidence.options.symmetric = true;
-}
-
-/// Outputs alone of what computes `outputs`.
-Judged shown(const model::Model& original, const core::TensorMap& inputs, core::TensorMap outputs) {
-  Judged judged(original, original);
-  judged.opaque = true;
-  state_policy(judged.evidence);
-  judged.add("typical", inputs, std::move(outputs));
-  judged.calibrate();
-  return judged;
-}
-
 TEST(Supposed, ABiasInFloatLeavesNothingOpen) {
   core::Rng rng(71);
   int seen = 0, judged_layers = 0;
@@ -62,8 +43,7 @@ TEST(Supposed, ABiasInFloatLeavesNothingOpen) {
       judged.opaque = true;
       judged.evidence.options.activation = layer.activation;
       judged.evidence.options.per_axis = layer.weight_scale.size() > 1;
-      state_policy(judged.evidence);
-      judged.evidence.options.symmetric = false;
+      state_policy(judged.evidence.converter.policy);
       judged.evidence.converter.policy.fusions = {"Conv+Relu"};
       judged.evidence.converter.policy.bias = converters::BiasRounding::stays_float;
       const auto requantize = [&](std::int64_t sum, std::int64_t j) {
@@ -93,7 +73,7 @@ TEST(Supposed, AJoinMayRoundTwice) {
     for (const double value : a.reals())
       values.push_back(float32(round(std::nearbyint(value / from) * from / to) * to));
     for (const double value : b.reals()) values.push_back(float32(std::nearbyint(value / to) * to));
-    return shown(original, {{"a", a}, {"b", b}}, {{"y", reals({80, 50}, values)}}).prediction();
+    return judged_by_outputs(original, {{"a", a}, {"b", b}}, {{"y", reals({80, 50}, values)}}).prediction();
   };
   EXPECT_THAT(judge_by([](double steps) { return std::nearbyint(steps); }), IsEmpty());
   EXPECT_THAT(judge_by([](double steps) { return std::round(std::round(2 * steps) / 2); }), IsEmpty());
@@ -131,7 +111,7 @@ TEST(Supposed, TiesThatAreRoundedAlikeGoEitherWay) {
                   ">(xd) tq = QuantizeLinear(r, s, z) t = DequantizeLinear(tq, s, z) wd = DequantizeLinear(wq, ws, z)"
                   " m = MatMul(t, wd) yq = QuantizeLinear(m, ys, z) y = DequantizeLinear(yq, ys, z)",
               reach);
-    Judged judged = shown(original, inputs, reference::execute(engine, inputs).value());
+    Judged judged = judged_by_outputs(original, inputs, reference::execute(engine, inputs).value());
     judged.evidence.options.per_axis = false;
     return judged.prediction();
   };
@@ -154,7 +134,7 @@ TEST(Supposed, AnOutputOfANodeInFloatIsGivenOutAsComputed) {
                                           " q = QuantizeLinear(j, s, z) d = DequantizeLinear(q, s, z) r = Relu(d)"
                                           " yq = QuantizeLinear(r, s, z) y = DequantizeLinear(yq, s, z) }",
                                       {{"s", scale(most)}, {"coarse", scale(8)}, {"z", codes(DType::int8, {}, {0})}});
-    Judged judged = shown(original, {{"x", x}}, reference::execute(engine, {{"x", x}}).value());
+    Judged judged = judged_by_outputs(original, {{"x", x}}, reference::execute(engine, {{"x", x}}).value());
     Evidence& evidence = judged.evidence;
     evidence.converter.policy.outputs = converters::GraphOutputs::quantized;
     const std::string tanh = original.graph.nodes[0].name, relu = original.graph.nodes[1].name;
@@ -187,7 +167,7 @@ TEST(Supposed, WhatAConverterRoundsBesideAModelsOwnQuantizersIsReported) {
   const model::Model original = graph(" y = MatMul(xd, w)");
   const model::Model engine = graph(" m = MatMul(xd, w) yq = QuantizeLinear(m, ys, z) y = DequantizeLinear(yq, ys, z)");
   const auto judge_by = [&](double scale) {
-    Judged judged = shown(original, {{"x", x}}, reference::execute(engine, {{"x", x}}).value());
+    Judged judged = judged_by_outputs(original, {{"x", x}}, reference::execute(engine, {{"x", x}}).value());
     judged.evidence.conversion.tensors.push_back({"y", {{float32(scale)}, {0}, DType::int8, std::nullopt}});
     return judged.prediction();
   };
@@ -221,7 +201,8 @@ TEST(Supposed, AlignedOperandsHaveOneRange) {
     evidence.converter.name = "hand";
     evidence.converter.supports.artifact = converters::ArtifactKind::opaque;
     evidence.conversion.outcome = converters::Outcome::ok;
-    state_policy(evidence);
+    state_policy(evidence.converter.policy);
+    evidence.options.symmetric = true;
     evidence.converter.policy.aligns = std::move(aligns);
     Execution execution;
     execution.data_set = "typical";

@@ -48,20 +48,6 @@ std::string rounded(const std::string& to, const std::string& from, const std::s
          scale + ", z) ";
 }
 
-Judged judged_by_outputs(const model::Model& original, const core::TensorMap& inputs, core::TensorMap outputs) {
-  Judged judged(original, original);
-  judged.opaque = true;
-  converters::Policy& policy = judged.evidence.converter.policy;
-  policy.arithmetic = converters::EngineArithmetic::integer;
-  policy.folds_bn = true;
-  policy.fusions.emplace();
-  policy.shares.emplace();
-  judged.evidence.options.symmetric = true;
-  judged.add("typical", inputs, std::move(outputs));
-  judged.calibrate();
-  return judged;
-}
-
 /// Of so many groups of as many channels each, of which six inputs make six outputs.
 void judge_groups(std::size_t groups) {
   core::Rng rng(81);

@@ -90,6 +90,15 @@ bool leaves_own_ranges_open(const Evidence& evidence) {
   return !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, &computes_by_attributes);
 }
 
+bool leaves_float_surroundings_open(const Evidence& evidence) {
+  const auto in_float = [&](const model::Node& node) { return asked_in_float(evidence, node); };
+  return !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, in_float);
+}
+
+bool has_calibrated_ranges(const Evidence& evidence) {
+  return evidence.options.calibrates() && !evidence.options.dynamic;
+}
+
 std::set<const model::Node*> squeeze_gates(const model::Graph& graph) {
   const model::Wiring wiring(graph);
   std::set<const model::Node*> all;

@@ -48,6 +48,10 @@ class Indexed {
 [[nodiscard]] bool lists_scales(const Evidence& evidence);
 /// Whether a Pad or a Resize may compute on a range of its own: no scales are listed that would tell.
 [[nodiscard]] bool leaves_own_ranges_open(const Evidence& evidence);
+/// Whether anything around a node may be rounded or not: somebody asks for it in float, and no scales are listed.
+[[nodiscard]] bool leaves_float_surroundings_open(const Evidence& evidence);
+/// Activations are rounded on ranges of the calibration data: not on those of each inference, and not left real.
+[[nodiscard]] bool has_calibrated_ranges(const Evidence& evidence);
 
 /// The nodes of squeeze-and-excite blocks: what is averaged of a tensor, goes through operators of one activation each,
 /// and is multiplied with that tensor.

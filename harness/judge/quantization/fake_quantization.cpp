@@ -160,7 +160,7 @@ void FakeQuantization::find_unmodelled() {
   for (const Alignment::Operation& entry : plan_.alignment().operations) {
     // The weight's scales come from what is folded, and no reported activation tells. Of what lies directly behind it,
     // and of groups, both are tried (ways.hpp), but not where weights alone leave noise: too little to tell them by.
-    const bool tried = evidence.options.calibrates() && !evidence.options.dynamic;
+    const bool tried = has_calibrated_ranges(evidence);
     if (!tried && weight_layout(entry.node, 0).groups > 1) {
       say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
                       entry.node.name));

@@ -282,10 +282,8 @@ std::vector<Choice> open_choices(const Evidence& evidence, const QuantizationPla
       choices.back().supposed.own_ranges = true;
     }
   }
-  // Which tensors around a node in float are rounded is not reported: all of them make the most noise.
-  const bool in_float = std::ranges::any_of(evidence.model->graph.nodes,
-                                            [&](const Node& node) { return asked_in_float(evidence, node); });
-  if (in_float && !lists_scales(evidence)) {
+  // All of what may be rounded makes the most noise.
+  if (leaves_float_surroundings_open(evidence)) {
     for (Choice& choice : choices) choice.supposed.rounds_behind_float = true;
   }
   return choices;

@@ -41,8 +41,7 @@ Way::Way(const LayerContext& context, const std::set<std::string>& folds_into, S
 
 std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const QuantizationPlan& plan) {
   std::vector<std::unique_ptr<Way>> ways;
-  const converters::Options& options = context.evidence.options;
-  if (context.artifact != nullptr || !plan.alignment().given.empty() || !options.calibrates() || options.dynamic)
+  if (context.artifact != nullptr || !plan.alignment().given.empty() || !has_calibrated_ranges(context.evidence))
     return ways;
   std::set<std::string> folds;
   bool groups = false;
@@ -50,9 +49,7 @@ std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const 
     if (entry.maybe_folded && !entry.behind_addends) folds.insert(model::operator_name(entry.node));
     groups = groups || weight_layout(entry.node, 0).groups > 1;
   }
-  const Evidence& evidence = context.evidence;
-  const auto in_float = [&](const Node& node) { return asked_in_float(evidence, node); };
-  const bool float_open = !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, in_float);
+  const bool float_open = leaves_float_surroundings_open(context.evidence);
   for (const std::set<std::string>& folds_into : subsets(folds)) {
     for (const bool own : {false, true}) {
       for (const bool behind_float : {false, true}) {
