@@ -19,12 +19,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-
-def printed(*command, **more):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, **more)
-    assert done.returncode == 0, f"{command}: {done.stdout[-4000:]}"
-    return done.stdout
+from sdist import builder, printed
 
 
 def newest_needed(file):
@@ -34,16 +29,6 @@ def newest_needed(file):
         numbers = tuple(map(int, version.split(".")))
         needed[name] = max(needed.get(name, ()), numbers)
     return needed
-
-
-def builder(root):
-    """The interpreter that can build, or None."""
-    own = Path(root, ".assay", "venvs", "wheel", "bin", "python")
-    for python in (sys.executable, *([own] if own.exists() else [])):
-        found = subprocess.run([python, "-c", "import build, scikit_build_core"], capture_output=True, check=False)
-        if found.returncode == 0:
-            return python
-    return None
 
 
 QUICK = ("-Ccmake.build-type=Debug", "-Ccmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0 -Wno-error=invalid-pch")
@@ -63,8 +48,6 @@ def build_in(folder, python, root, settings=()):
 def main(root, build, *words):
     python = builder(root)
     if python is None:
-        print("no Python with build and scikit-build-core: python3 -m venv .assay/venvs/wheel; "
-              ".assay/venvs/wheel/bin/pip install -r tests/package/build_requirements.txt")
         return 77
     with tempfile.TemporaryDirectory(dir=build) as name:
         folder = Path(name)
