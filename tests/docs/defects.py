@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "converters" / "adapters" / "kit"))
 
-from history import RED, is_argued, number, opened, page_rows, spans  # noqa: E402
+from history import RED, is_argued, number, opened, page_row, page_rows, spans  # noqa: E402
 
 BEGIN = "<!-- defects: begin, made by tests/docs/defects.py --write -->"
 END = "<!-- defects: end -->"
@@ -76,7 +76,7 @@ def route(converter, row):
 
 def words(root, makers):
     """What is wrong: as the case says it of these products, each for itself where it says different things of them, else of another
-    one, else the first kit's title without the product."""
+    one, else the first sentence that the first converter's page argues it with, else the first kit's title without the product."""
     file = pathlib.Path(root, "cases", "found", f"{makers[0][1]['case'].partition('/')[0]}.json")
     origin = json.loads(file.read_text(encoding="utf-8")).get("origin", []) if file.is_file() else []
     said = [each for each in origin if each.get("defect")]
@@ -90,7 +90,8 @@ def words(root, makers):
     if len(own) > 1:
         found = "; ".join(f"{', '.join(converters)}: {defect}" for defect, converters in own.items())
     else:
-        found = next(iter([*own, *(each["defect"] for each in said), product_and_words(makers[0][1])[1]]))
+        argued = re.split(r"\.\s|\.$|; ", page_row(makers[0][0], makers[0][1]["case"])[2])[0]
+        found = next(filter(None, [*own, *(each["defect"] for each in said), argued, product_and_words(makers[0][1])[1]]))
     return found.replace("|", "\\|")
 
 
