@@ -156,6 +156,16 @@ def named_clauses(root):
     check({url: kind_of(url) for url in kinds} == kinds, {url: kind_of(url) for url in kinds})
 
 
+def installed_by_readers(root):
+    """The packages that ISSUE.md names: the product's, what a script imports besides, and what it needs without importing it."""
+    sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
+    from needed import packages
+    check(packages("openvino and nncf", "import nncf\nimport openvino\nfrom pathlib import Path\n") == ["openvino", "nncf", "onnx", "numpy"])
+    script = "import onnxruntime\nfrom onnxruntime.quantization.shape_inference import quant_pre_process\n"
+    check(packages("onnxruntime", script) == ["onnxruntime", "sympy", "onnx", "numpy"], packages("onnxruntime", script))
+    check(packages("esp-ppq", "import onnxruntime\nimport torch\n  import torchvision\n") == ["esp-ppq", "onnxruntime", "torch", "onnx", "numpy"])
+
+
 def nothing_installed(assay, root):
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -182,6 +192,7 @@ def nothing_installed(assay, root):
     check(in_stated_order("conv_of_asked_type", [*red, ("olive@1", "conv_of_asked_type", "default")])[0] == red[0], "plain among them")
     trackers(root)
     named_clauses(root)
+    installed_by_readers(root)
     return 0
 
 

@@ -1,12 +1,16 @@
-"""The table "The pages" in docs/converters/README.md: adapters.py ROOT.
+"""The tables of adapters and of their routes in docs/converters/README.md: adapters.py ROOT [--write].
 
-Every folder of converters/adapters that has a page has one row there, which links to the page. Every row is an adapter's.
+Every folder of converters/adapters that has a page has one row in the first, which links to the page. Every row is an adapter's. The
+second is made of the suites; without --write another one there is an error.
 """
+import json
 import pathlib
 import re
 import sys
 
 HEADING = "| adapter | converter | artifact | judged | page |"
+BEGIN = "<!-- routes: begin, made of the suites by tests/docs/adapters.py --write -->"
+END = "<!-- routes: end -->"
 
 
 def rows(text):
@@ -22,7 +26,32 @@ def rows(text):
     return found
 
 
-def main(root):
+def routes(root, adapters):
+    """The lines of the table of routes. A suite that names single cases judges none of its routes whole; one with tags judges
+    weights alone."""
+    whole, alone, options = {}, {}, {}
+    for file in sorted(pathlib.Path(root, "suites").glob("*.json")):
+        suite = json.loads(file.read_text(encoding="utf-8"))
+        selects = suite.get("select", ["*"])
+        on_all = selects == ["*"] or all(pathlib.Path(root, "suites", f"{name}.json").is_file() for name in selects)
+        for route in suite.get("converters", []):
+            name, _, variant = route.partition(":")
+            if name not in adapters:
+                continue
+            (whole if on_all else alone).setdefault(name, []).append(variant or name)
+            if on_all:
+                options.setdefault(name, []).extend(each["label"] for each in suite.get("option_sets", []))
+
+    def listed(names):
+        return ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+    lines = [f"| `{name}` | {listed(sorted(set(each), key=lambda variant: (variant != name, variant)))} | {listed(options[name])} | "
+             f"{listed(sorted(set(alone.get(name, [])) - set(each)))} |" for name, each in sorted(whole.items())]
+    count = sum(len(set(each)) for each in whole.values())
+    return [BEGIN, f"{len(whole)} converters in {count} ways, each under the option sets that it takes:", "",
+            "| converter | ways, over all cases | option sets | on the cases of their own defects |", "| --- | --- | --- | --- |", *lines, END]
+
+
+def main(root, write):
     pages = pathlib.Path(root, "docs", "converters")
     adapters = {each.parent.name for each in pathlib.Path(root, "converters", "adapters").glob("*/adapter.json")}
     listed = rows((pages / "README.md").read_text(encoding="utf-8"))
@@ -34,8 +63,15 @@ def main(root):
     wrong += [f"README.md's row {name}: no such adapter with a page" for name in names if name not in with_pages]
     if not listed:
         wrong.append("README.md has no such table")
+    readme = pages / "README.md"
+    text, made = readme.read_text(encoding="utf-8"), "\n".join(routes(root, adapters))
+    known = re.search(re.escape(BEGIN) + r"[\s\S]*?" + re.escape(END), text)
+    if known and write:
+        readme.write_text(text.replace(known[0], made), encoding="utf-8")
+    elif not known or known[0] != made:
+        wrong.append(f"README.md: its table of routes isn't that of the suites; run {sys.argv[0]} ROOT --write")
     print("\n".join(wrong) or f"{len(listed)} rows")
     return 1 if wrong else 0
 
 
-sys.exit(main(sys.argv[1]))
+sys.exit(main(sys.argv[1], "--write" in sys.argv[2:]))

@@ -2,7 +2,7 @@
 
 By version, on each converter's page: a row is a case of cases/found that some recorded version of the converter is red on,
 from the verdicts that lie beside the pages. The gravest, on README.md: from kits.json there, which `assay kits` wrote. Passes with little SQNR, there: from the verdicts.
-Without --write, a page whose table is another one is an error.
+Without --write, a page whose table is another one is an error, and so is another count of cases with a public thread.
 """
 import json
 import pathlib
@@ -11,13 +11,14 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "converters" / "adapters" / "kit"))
 
-from history import RED, number, opened, spans  # noqa: E402
+from history import RED, is_argued, number, opened, page_row, page_rows, spans  # noqa: E402
 
 BEGIN = "<!-- defects: begin, made by tests/docs/defects.py --write -->"
 END = "<!-- defects: end -->"
 GRAVEST_BEGIN = "<!-- gravest: begin, made of kits.json by tests/docs/defects.py --write -->"
 GRAVEST_END = "<!-- gravest: end -->"
 GRAVEST_SHOWN = 20
+CASES_OF_ONE_CAUSE = 3  # that a row of a converter's page names; one that names more lists what is known from elsewhere
 LOW_BEGIN = "<!-- low: begin, made by tests/docs/defects.py --write -->"
 LOW_END = "<!-- low: end -->"
 LOW_DB = 3
@@ -64,33 +65,70 @@ def table(versions, cases):
             "| case | what it is about | wrong in | right in |", "| --- | --- | --- | --- |", *rows, END]
 
 
-def words(root, rows):
-    """What is wrong: as the case says it of the first of these products that it was found in, else of another one, else the first
-    kit's title without the product."""
-    file = pathlib.Path(root, "cases", "found", f"{rows[0]['case'].partition('/')[0]}.json")
+def product_and_words(row):
+    """Of a kit's title."""
+    return re.fullmatch(r"(?:\[\w+\]:? )?([^:]*): (.*)", row["title"]).groups()
+
+
+def route(converter, row):
+    return f"{converter}:{row['variant']}" if row.get("variant") else converter
+
+
+def words(root, makers):
+    """What is wrong: as the case says it of these products, each for itself where it says different things of them, else of another
+    one, else the first sentence that the first converter's page argues it with, else the first kit's title without the product."""
+    file = pathlib.Path(root, "cases", "found", f"{makers[0][1]['case'].partition('/')[0]}.json")
     origin = json.loads(file.read_text(encoding="utf-8")).get("origin", []) if file.is_file() else []
     said = [each for each in origin if each.get("defect")]
-    titles = [re.fullmatch(r"(?:\[\w+\]:? )?([^:]*): (.*)", row["title"]).groups() for row in rows]
-    own = [each["defect"] for product, _ in titles for each in said
-           if product.lower() in each["reported_against"].lower().partition(" with ")[0]]
-    return (own or [each["defect"] for each in said] or [titles[0][1]])[0].replace("|", "\\|")
+    own = {}
+    for converter, row in makers:
+        product = product_and_words(row)[0].lower()
+        for each in said:
+            if product in each["reported_against"].lower().partition(" with ")[0]:
+                own.setdefault(each["defect"], []).append(converter)
+                break
+    if len(own) > 1:
+        found = "; ".join(f"{', '.join(converters)}: {defect}" for defect, converters in own.items())
+    else:
+        argued = re.split(r"\.\s|\.$|; ", page_row(makers[0][0], makers[0][1]["case"])[2])[0]
+        found = next(filter(None, [*own, *(each["defect"] for each in said), argued, product_and_words(makers[0][1])[1]]))
+    return found.replace("|", "\\|")
+
+
+def one_cause(converter, case, other):
+    """Whether one row of the converter's page argues both cases."""
+    for row in page_rows(converter):
+        named = [each.rstrip("*") for each in re.findall(r"`([a-z_0-9]+(?:/[^`]*)?)`", row["case"])]
+        if len(named) <= CASES_OF_ONE_CAUSE and all(any(each == name or each.startswith((f"{name}/", f"{name},")) for name in named)
+                                                    for each in (case, other)):
+            return True
+    return False
 
 
 def gravest(root, kits):
     """The lines of README.md's table: silent and wrong defects, those that lose more SQNR first. An output of no numbers is
-    last: whoever runs the model sees it."""
+    left out: whoever runs the model sees it. So are a converter whose case and page don't argue what is red, and a case whose
+    cause is that of one above in all converters that have it."""
     defects = {}
     for converter, rows in kits.items():
         for row in rows:
             if row.get("severity") == "silent-wrong" and row.get("lost_db") is not None:
-                defects.setdefault(row["defect"], []).append((row["lost_db"], converter, row))
+                if is_argued(route(converter, row), product_and_words(row)[0], row["case"]):
+                    defects.setdefault(row["defect"], []).append((row["lost_db"], converter, row))
     ordered = sorted(defects.items(), key=lambda each: (-max(lost for lost, *_ in each[1]), each[0]))
     lines = [GRAVEST_BEGIN, "| case | defect | SQNR left, and lost | wrong since |", "| --- | --- | --- | --- |"]
-    for defect, makers in ordered[:GRAVEST_SHOWN]:
+    above = []  # of what is shown, each its converters and their cases
+    for _, makers in ordered:
+        cases = {converter: row["case"] for _, converter, row in makers}
+        if any(all(converter in known and one_cause(converter, case, known[converter]) for converter, case in cases.items()) for known in above):
+            continue
+        above.append(cases)
+        if len(above) > GRAVEST_SHOWN:
+            break
         makers.sort(key=lambda each: (-each[0], each[1]))
-        figures = "; ".join(f"{converter} {row['version']}: {row['left_db']:.1f} dB, {lost:.1f} lost" for lost, converter, row in makers)
-        since = "; ".join(f"{converter} {row['since']}" for _, converter, row in makers)
-        lines.append(f"| `{makers[0][2]['case']}` | {words(root, [row for *_, row in makers])} | {figures} | {since} |")
+        figures = "; ".join(f"{route(converter, row)} {row['version']}: {row['left_db']:.1f} dB, {lost:.1f} lost" for lost, converter, row in makers)
+        since = "; ".join(f"{route(converter, row)} {row['since']}" for _, converter, row in makers)
+        lines.append(f"| `{makers[0][2]['case']}` | {words(root, [(route(converter, row), row) for _, converter, row in makers])} | {figures} | {since} |")
     return [*lines, GRAVEST_END]
 
 
@@ -130,12 +168,15 @@ def held(page, begin, end, made, write):
 
 def main(root, write):
     pages = pathlib.Path(root, "docs", "converters")
-    cases = {}
+    cases, reported = {}, 0
     for path in pathlib.Path(root, "cases", "found").glob("*.json"):
         case = json.loads(path.read_text(encoding="utf-8"))
         title = re.sub(r"\$\{?\w+\}?", "…", re.sub(r" \(\$\w+\)", "", case["title"]))
         cases[case["family"]] = title.replace("|", "\\|")
+        reported += any(origin.get("upstream") for origin in case.get("origin", []))
     wrong, pages_held = [], 0
+    wrong += filter(None, [held(pages / "README.md", "Threads were found for ", "cases.",
+                                f"Threads were found for {reported} of\nthe {len(cases)} cases.", write)])
     kits = json.loads((pages / "kits.json").read_text(encoding="utf-8"))
     wrong += filter(None, [held(pages / "README.md", GRAVEST_BEGIN, GRAVEST_END, "\n".join(gravest(root, kits)), write)])
     wrong += filter(None, [held(pages / "README.md", LOW_BEGIN, LOW_END, "\n".join(low_passes(pages)), write)])

@@ -173,7 +173,7 @@ def rows(assay, converter, versions, folder, patterns):
         elif found.get(defect):
             row = kit(assay, found[defect], folder / name / defect)
         elif defect in found:
-            wrong = [each for each, red in recorded.get(defect, {}).items() if red and number(each) < number(version)]
+            wrong = [each for each, red in recorded.get(defect, {}).items() if each and red and number(each) < number(version)]
             right = [each for each, red in recorded.get(defect, {}).items() if not red and wrong and number(each) > number(wrong[-1])]
             row = {"why": f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}" if wrong else
                    f"not wrong in {version}"}

@@ -11,6 +11,7 @@ from onnx.reference import ReferenceEvaluator
 from bundles import EVALUATOR_SECONDS, read_tensors, time_limit
 from clauses import clauses
 from history import origins_of, page_row, spans
+from needed import packages as needed
 from tracker import Values, headings, plain
 
 HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float"}  # all else is wrong without a word
@@ -160,7 +161,8 @@ def write(bundle, maker, history, folder, printed, figures, passes=None):
     model = shortened((folder / "model.txt").read_text(encoding="utf-8").rstrip())
     about = bundle.case["file"]["title"]
     said = [about[0].upper() + about[1:] + ".", whose(bundle, maker.product), cause(bundle), passes_words(passes), "\n".join(clauses(bundle))]
-    steps = [f"`python repro.py` needs {maker.heads['package']}, onnx and numpy. It converts `model.onnx` with the data in "
+    *others, last = needed(maker.heads["package"], (folder / "repro.py").read_text(encoding="utf-8"))
+    steps = [f"`python repro.py` needs {', '.join(others)} and {last}. It converts `model.onnx` with the data in "
              f"`calibration` ({options}), and exits with 1 where the defect is there. `test_data_set_0` is a node test of ONNX: "
              "its outputs are those of the float model.", f"```\n{model}\n```"]
     table, environment = scope(bundle, history), bundle.json["environment"]
