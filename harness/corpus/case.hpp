@@ -157,6 +157,9 @@ struct Case {
                                                      const std::map<std::string, core::QuantParams>& scales);
 /// Whether data set `set` is made from `scales`; all others are the same whatever the artifact.
 [[nodiscard]] bool uses_scales(const std::string& set);
+/// A further draw of `typical`, 2 for the first: where the outputs have few values, one says little of their noise.
+[[nodiscard]] std::string further_draw(std::size_t number);
+[[nodiscard]] bool is_further_draw(const std::string& set);
 /// Names of the case's data sets in their stable order.
 [[nodiscard]] std::vector<std::string> data_set_names(const Case& test_case);
 

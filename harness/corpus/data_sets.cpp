@@ -14,6 +14,8 @@ namespace {
 
 using core::Rng;
 
+constexpr const char* kFurtherDraw = "typical_";
+
 /// How a data set reads the quantization of an input: real = (code - zero_point) * scale for codes low..high.
 struct Steps {
   double scale = 1;
@@ -183,7 +185,7 @@ core::Tensor draw_input(const InputPlan& plan, const std::string& set, std::uint
                         const std::map<std::string, core::QuantParams>& scales) {
   Rng rng(seed, plan.name + "/data/" + set);
   const auto& listed = plan.spec->data_sets;
-  const bool own = std::find(listed.begin(), listed.end(), set) != listed.end();
+  const bool own = std::find(listed.begin(), listed.end(), set) != listed.end();  // no further draw is
   const bool special = own && !core::is_integer(plan.type);
   const auto params = scales.find(plan.name);
   const Steps steps = steps_of(plan, params == scales.end() ? nullptr : &params->second);
@@ -366,9 +368,13 @@ bool uses_scales(const std::string& set) {
   return found != nullptr && std::holds_alternative<SteppedMaker>(found->make);
 }
 
+std::string further_draw(std::size_t number) { return kFurtherDraw + std::to_string(number); }
+
+bool is_further_draw(const std::string& set) { return set.starts_with(kFurtherDraw); }
+
 core::Result<core::TensorMap> data_set(const Case& test_case, const std::string& set,
                                        const std::map<std::string, core::QuantParams>& scales) {
-  if (find_data_set(set) == nullptr) {
+  if (find_data_set(set) == nullptr && !is_further_draw(set)) {
     return core::Error{core::ErrorKind::invalid_case, "unknown data set \"" + set + "\"", "", "", ""};
   }
   const auto plans = input_plans(test_case);

@@ -22,6 +22,7 @@
 #include "harness/judge/alignment/rescaled.hpp"
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
+#include "harness/judge/audit/assumed_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/enclosures/artifact_walk.hpp"
 #include "harness/judge/evidence/demands.hpp"
@@ -90,49 +91,6 @@ double judged_elements(const Evidence& evidence, std::size_t planned_verdicts) {
     }
   }
   return own * static_cast<double>(std::max<std::size_t>(planned_verdicts, 1));
-}
-
-/// Operands of what the policy aligns have one range, which covers all of theirs, and so has what shares a scale with
-/// one of them. Constants, which nobody calibrates, keep theirs.
-void align_ranges(const model::Graph& graph, const Constants& constants, const converters::Policy& policy,
-                  std::map<std::string, std::pair<double, double>>& ranges) {
-  const auto lists = [](const std::vector<std::string>& operators, const model::Node& node) {
-    return std::ranges::find(operators, model::operator_name(node)) != operators.end();
-  };
-  std::map<std::string, std::set<std::string>> beside;
-  std::set<std::string> open;
-  for (const model::Node& node : graph.nodes) {
-    std::vector<std::string> together;
-    if (lists(policy.aligns, node)) {
-      together.assign(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(data_input_count(node)));
-      std::erase_if(together, [&](const std::string& tensor) { return constants.contains(tensor); });
-      open.insert(together.begin(), together.end());
-    } else if (policy.shares && lists(*policy.shares, node) && data_input_count(node) == 1) {
-      together = node.outputs;
-      together.emplace_back(node.input(0));
-    }
-    for (const std::string& tensor : together) beside[tensor].insert(together.begin(), together.end());
-  }
-  while (!open.empty()) {
-    std::vector<std::string> group{*open.begin()};
-    std::set<std::string> seen{group.front()};
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      for (const std::string& next : beside[group[i]]) {
-        if (seen.insert(next).second) group.push_back(next);
-      }
-    }
-    std::optional<std::pair<double, double>> all;
-    for (const std::string& tensor : group) {
-      open.erase(tensor);
-      const auto found = ranges.find(tensor);
-      if (found == ranges.end()) continue;
-      const auto [low, high] = all.value_or(found->second);
-      all = {std::min(low, found->second.first), std::max(high, found->second.second)};
-    }
-    for (const std::string& tensor : group) {
-      if (const auto found = ranges.find(tensor); found != ranges.end()) found->second = *all;
-    }
-  }
 }
 
 class Judge {
@@ -241,7 +199,8 @@ class Judge {
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
     const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
                                 evidence_.options.method == converters::Method::mse ||
-                                evidence_.options.method == converters::Method::given || searches_magnitudes(),
+                                evidence_.options.method == converters::Method::entropy ||
+                                evidence_.options.method == converters::Method::given,
                             evidence_.converter.policy.depthwise_channels,
                             evidence_.converter.policy.bias == converters::BiasRounding::mean_corrected,
                             evidence_.options.method == converters::Method::percentile &&
@@ -283,7 +242,7 @@ class Judge {
     context_.calibration = calibration_;
     context_.integers = &cache_.integers();
     if (failed) return failed;
-    derive_audited();
+    std::tie(context_.audited, context_.open_ranges) = assume_params(context_, *calibration_);
     if (view_ && evidence_.calibration == nullptr) trust_declared();
     return std::nullopt;
   }
@@ -373,32 +332,6 @@ class Judge {
       searched->searched[name] = searched_scales(values, range->second.is_input ? 0 : range->second.slack);
     }
     return searched;
-  }
-
-  void derive_audited() {
-    const converters::Policy policy = evidence_.converter.policy.without_floor();  // these bound the granted error
-    const model::Wiring wiring(evidence_.model->graph);
-    std::map<std::string, std::pair<double, double>> ranges;
-    for (const auto& [name, range] : calibration_->ranges) {
-      if (!evidence_.options.calibrates()) break;
-      if (!range.finite || range.samples == 0) continue;
-      ranges[name] = {range.low, range.high};
-      if (const auto producer = wiring.producer(name)) {
-        const auto* fixed = fixed_range(evidence_, policy, evidence_.model->graph.nodes[*producer]);
-        if (fixed != nullptr) ranges[name] = *fixed;
-      }
-    }
-    align_ranges(evidence_.model->graph, context_.alignment->constants, policy, ranges);
-    for (const auto& [name, range] : ranges) {
-      context_.audited.emplace(name, derive_params(range.first, range.second, evidence_.options.activation,
-                                                   evidence_.options.symmetric, policy));
-    }
-    // Where the model gives parameters itself, those are the ones that a correct converter has; the coarsest of
-    // several.
-    for (const auto& [name, given] : context_.alignment->given) {
-      const auto step = [](const core::QuantParams& params) { return params.scale.empty() ? 0 : params.scale.front(); };
-      context_.audited[name] = *std::ranges::max_element(given, {}, step);
-    }
   }
 
   /// Nobody knows what a ready artifact was calibrated with: its activations' parameters can't be audited, so they

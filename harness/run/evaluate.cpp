@@ -18,6 +18,7 @@
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
+#include "harness/judge/alignment/decomposed.hpp"
 #include "harness/judge/alignment/distributed.hpp"
 #include "harness/judge/alignment/equalized.hpp"
 #include "harness/judge/alignment/folded_forward.hpp"
@@ -591,8 +592,8 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = made;
-  for (const auto form_of :
-       {&judge::absorbed, &judge::equalized, &judge::distributed, &judge::folded_forward, &judge::renormalized}) {
+  for (const auto form_of : {&judge::absorbed, &judge::equalized, &judge::distributed, &judge::folded_forward,
+                             &judge::renormalized, &judge::decomposed}) {
     auto form = form_of(*evidence.model, evidence.artifact);
     if (form == nullptr) continue;
     if (evidence.form != nullptr && !evidence.form->uncertainty.empty()) {

@@ -144,9 +144,24 @@ core::Result<std::vector<CaseBench::DataSet>> CaseBench::data_sets(const Trial& 
   return sets;
 }
 
+/// How often `typical` is to be drawn, so that outputs of few values have more of them: where nothing but these shows
+/// what was done.
+std::size_t draws_needed(const judge::Evidence& evidence) {
+  constexpr std::int64_t kFewValues = 64, kEnough = 256;
+  constexpr std::size_t kMostDraws = 8;
+  const auto typical = std::ranges::find(evidence.executions, "typical", &judge::Execution::data_set);
+  if (evidence.artifact != nullptr || typical == evidence.executions.end()) return 1;
+  std::int64_t fewest = kFewValues;
+  for (const auto& [name, output] : typical->outputs) {
+    if (output.is_real() && output.size() > 0) fewest = std::min(fewest, output.size());
+  }
+  if (fewest == kFewValues) return 1;
+  return std::min(kMostDraws, static_cast<std::size_t>((kEnough + fewest - 1) / fewest));
+}
+
 void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial) {
   judge::Evidence& evidence = trial.evidence;
-  const std::vector<std::string> names = data_set_names();
+  std::vector<std::string> names = data_set_names();
   const std::map<std::string, core::QuantParams> scales = scales_of(evidence, names);
   for (std::size_t index = 0; index < names.size(); ++index) {
     const core::Result<const DataSet*> set = data_set(index, names[index], scales);
@@ -161,6 +176,9 @@ void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial
     evidence.executions.push_back(*std::move(execution));
     if (!usable) {
       break;  // the first failure is the verdict; a hanging executor need not hang once per data set
+    }
+    if (index + 1 == names.size() && !data_ && !corpus::is_further_draw(names.back())) {
+      for (std::size_t draw = 2; draw <= draws_needed(evidence); ++draw) names.push_back(corpus::further_draw(draw));
     }
   }
   if (evidence.converter.supports.trace) {

@@ -19,7 +19,7 @@
 #include "harness/judge/artifact/decompressed.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/artifact/written_out.hpp"
-#include "harness/judge/audit/audited_params.hpp"
+#include "harness/judge/audit/range_cost.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "harness/run/settled_maker.hpp"
@@ -336,7 +336,7 @@ class Costs {
     const core::QuantParams whole =
         judge::derive_params(values->second.front(), values->second.back(), nearest.options.activation,
                              nearest.options.symmetric, nearest.policy);
-    const judge::RangeCost cost(values->second);
+    const judge::SquaredError cost(values->second);
     const double least = cost.of(whole);
     return std::ranges::any_of(view_->quantizers_of(tensor), [&](const judge::Quantizer* quantizer) {
       return quantizer->params.scale.size() == 1 && cost.of(quantizer->params) > kMuch * least;

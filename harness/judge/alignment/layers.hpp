@@ -24,6 +24,12 @@ inline constexpr double kFalseAlarmRate = 1e-6;
 
 class IntegerMemo;  // integer_memo.hpp
 
+/// Where a method leaves open where ranges end and no scales are reported: the parameters of the widest and of the
+/// narrowest ranges that it allows, by tensor.
+struct OpenRanges {
+  std::map<std::string, core::QuantParams> widest, narrowest;
+};
+
 /// What the numeric layers read. References to results that several option sets share; nothing is owned or written.
 struct LayerContext {
   const Evidence& evidence;
@@ -55,6 +61,8 @@ struct LayerContext {
   [[nodiscard]] double threshold() const;
 
   IntegerMemo* integers = nullptr;  ///< null where nothing is shared
+  /// Nothing where `audited` is all there is, or where the ends aren't known that far.
+  std::optional<OpenRanges> open_ranges = std::nullopt;
 };
 
 /// What the converter did with the original of `evidence`, by its artifact (which may be null), what it states and what

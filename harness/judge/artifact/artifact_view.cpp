@@ -310,8 +310,14 @@ class ArtifactReader {
     std::vector<NodeToMatch> ours;
     for (const ArtifactNode& entry : view_.nodes_) {
       const Node& node = graph_.nodes[entry.index];
-      NodeToMatch item{node.name, entry.op, node.outputs, {}};
-      for (const Operand& input : entry.inputs) item.inputs.push_back(root(input.name));
+      NodeToMatch item{node.name, entry.op, node.outputs, {}, {}};
+      item.is_constant = !entry.inputs.empty();
+      for (const Operand& input : entry.inputs) {
+        const TensorPtr& constant = input.constant_codes != nullptr ? input.constant_codes : input.constant_values;
+        item.inputs.push_back(root(input.name));
+        item.sizes.push_back(constant == nullptr ? 0 : constant->size());
+        item.is_constant = item.is_constant && (constant != nullptr || input.name.empty());
+      }
       // What a QuantizeLinear passes on may carry the name instead (y → Q → DQ → "y" at the graph's output).
       for (const std::string& output : node.outputs) {
         for (const std::string& carried : carried_names(output)) item.outputs.push_back(carried);

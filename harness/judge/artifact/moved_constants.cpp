@@ -311,9 +311,52 @@ bool moves_values_of_codes(const model::Graph& graph) {
                              [&](const Node& node) { return may_move(node) && made.contains(node.input(0)); });
 }
 
+/// Codes of a constant that are moved before a DequantizeLinear reads them, as the constant that they are then. Null
+/// where there are none.
+std::shared_ptr<const model::Model> with_codes_in_place(const model::Model& artifact) {
+  Constants constants = constants_of(artifact.graph);
+  const model::Wiring wiring(artifact.graph);
+  std::map<std::string, TensorPtr> moved;
+  const auto is_read_as_codes = [&](const std::string& output) {
+    return !wiring.is_output(output) && std::ranges::all_of(wiring.consumers(output), [&](std::size_t reader) {
+      const Node& node = artifact.graph.nodes[reader];
+      return node.input(0) == output && (is_dequantize(node) || may_move(node));
+    });
+  };
+  const auto moves_codes = [&](const Node& node) {
+    const TensorPtr codes = may_move(node) ? find_constant(constants, node.input(0)) : nullptr;
+    return codes != nullptr && !codes->is_real() && core::is_code_type(codes->type()) && node.outputs.size() == 1 &&
+           is_read_as_codes(node.outputs.front());
+  };
+  for (const Node& node : artifact.graph.nodes) {
+    if (!moves_codes(node)) continue;
+    std::vector<TensorPtr> held;
+    std::vector<const Tensor*> inputs;
+    for (const std::string& input : node.inputs) {
+      held.push_back(find_constant(constants, input));
+      inputs.push_back(held.back().get());
+    }
+    const bool known = std::ranges::none_of(node.inputs, [&](const std::string& input) {
+      return !input.empty() && find_constant(constants, input) == nullptr;
+    });
+    auto outputs = known ? reference::execute_node(node, artifact.opset(), inputs)
+                         : core::Result<std::vector<Tensor>>(core::Error{});
+    if (!outputs) continue;
+    const std::string& output = node.outputs.front();
+    moved[output] = constants[output] = std::make_shared<const Tensor>(std::move(outputs->front()));
+  }
+  if (moved.empty()) return nullptr;
+  auto result = std::make_shared<model::Model>(artifact);
+  std::erase_if(result->graph.nodes,
+                [&](const Node& node) { return !node.outputs.empty() && moved.contains(node.outputs.front()); });
+  for (auto& [name, codes] : moved) result->graph.initializers[name] = std::move(codes);
+  return result;
+}
+
 }  // namespace
 
 std::shared_ptr<const model::Model> with_moved_constants(std::shared_ptr<const model::Model> artifact) {
+  if (auto in_place = with_codes_in_place(*artifact)) artifact = std::move(in_place);
   while (moves_values_of_codes(artifact->graph)) {
     auto moved = Mover(*artifact).write();
     if (!moved) break;

@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -22,7 +24,12 @@ bool same_operator(std::string_view artifact, std::string_view original) {
 class Matcher {
  public:
   Matcher(std::span<const NodeToMatch> nodes, const Graph& original)
-      : nodes_(nodes), original_(original), wiring_(original), matches_(nodes.size()), taken_(original.nodes.size()) {}
+      : nodes_(nodes),
+        original_(original),
+        constants_(constants_of(original)),
+        wiring_(original),
+        matches_(nodes.size()),
+        taken_(original.nodes.size()) {}
 
   std::vector<std::optional<std::size_t>> match() {
     by_name();
@@ -51,10 +58,27 @@ class Matcher {
       const auto found = named.find(nodes_[i].name);
       if (found == named.end()) continue;
       const auto theirs = std::ranges::find_if(found->second, [&](std::size_t j) { return free(i, j); });
-      if (theirs == found->second.end()) continue;
+      if (theirs == found->second.end() || (!fits(i, *theirs) && fits_another(i))) continue;
       take(i, *theirs);
       found->second.erase(theirs);
     }
+  }
+
+  /// Its constants have as many elements as those of the original's node.
+  bool fits(std::size_t ours, std::size_t theirs) const {
+    const Node& node = original_.nodes[theirs];
+    const std::vector<std::int64_t>& sizes = nodes_[ours].sizes;
+    for (std::size_t i = 0; i < std::min(sizes.size(), node.inputs.size()); ++i) {
+      const core::TensorPtr constant = sizes[i] == 0 ? nullptr : find_constant(constants_, node.inputs[i]);
+      if (constant != nullptr && constant->size() != sizes[i]) return false;
+    }
+    return true;
+  }
+  bool fits_another(std::size_t ours) const {
+    for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
+      if (free(ours, j) && fits(ours, j)) return true;
+    }
+    return false;
   }
 
   void by_output(std::size_t i) {
@@ -112,10 +136,20 @@ class Matcher {
       std::vector<std::size_t> ours, theirs;
     };
     std::map<std::string, Unmatched, std::less<>> by_op;
+    // What is made of constants alone may stand anywhere, or have been made before.
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!matches_[i]) by_op[std::string(nodes_[i].op)].ours.push_back(i);
+      if (!matches_[i] && !nodes_[i].is_constant) by_op[std::string(nodes_[i].op)].ours.push_back(i);
     }
+    std::unordered_set<std::string_view> made_of_constants;
     for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
+      const Node& node = original_.nodes[j];
+      const bool constant = !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](const std::string& input) {
+        return input.empty() || made_of_constants.contains(input) || find_constant(constants_, input) != nullptr;
+      });
+      if (constant) {
+        made_of_constants.insert(node.outputs.begin(), node.outputs.end());
+        continue;
+      }
       if (!taken_[j]) by_op[model::operator_name(original_.nodes[j])].theirs.push_back(j);
     }
     for (const auto& [op, both] : by_op) {
@@ -126,6 +160,7 @@ class Matcher {
 
   std::span<const NodeToMatch> nodes_;
   const Graph& original_;
+  Constants constants_;
   model::Wiring wiring_;
   std::vector<std::optional<std::size_t>> matches_;
   std::vector<bool> taken_;

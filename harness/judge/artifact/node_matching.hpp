@@ -18,9 +18,12 @@ struct NodeToMatch {
   std::string op;                    ///< as a float operator
   std::vector<std::string> outputs;  ///< its outputs, and names that carry the same value further down
   std::vector<std::string> inputs;   ///< where the values that it reads are made
+  std::vector<std::int64_t> sizes;   ///< of its constant inputs: how many elements they have; 0 of all others
+  bool is_constant = false;          ///< it reads nothing but constants
 };
 
-/// For each of `nodes` the node of `original` that it was made from. In this order: same name and operator; an output
+/// For each of `nodes` the node of `original` that it was made from. In this order: same name and operator, but where
+/// its constants have the sizes of another such node's and not of this one's (converters number nodes anew); an output
 /// of the same name; an output named like the end of the chain (BatchNormalization, activation) that was fused into
 /// it; what a matched node reads, operand by operand; position, where both sides have equally many unmatched nodes of
 /// the operator. No node is given twice.

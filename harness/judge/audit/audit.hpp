@@ -81,6 +81,8 @@ class LegalRanges {
                                                 bool constant, ScaleMargin* margin = nullptr) const;
   /// Parameters that the model itself gives the tensor, or one that it may share with.
   [[nodiscard]] std::vector<core::QuantParams> given(const std::string& tensor) const;
+  /// The tensor's own range by the stated method and policy; nothing where it has none.
+  [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
   /// The model gives this very tensor parameters: no others are legal.
   [[nodiscard]] bool is_given(const std::string& tensor) const { return given_.contains(tensor); }
 
@@ -92,8 +94,8 @@ class LegalRanges {
   void find_unsigned_center();
   /// The extremes of a constant, whatever the method: it need not be calibrated.
   [[nodiscard]] std::optional<AllowedRange> exact_constant(const std::string& tensor) const;
+  [[nodiscard]] bool is_moved_in_the_artifact(const std::string& tensor, const core::QuantParams& params) const;
   [[nodiscard]] bool keeps_its_input(const std::string& tensor, const core::QuantParams& params) const;
-  [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor, const converters::Options& options) const;
   /// The range that the policy states for what makes `tensor`.
   [[nodiscard]] AllowedRange stated(const std::string& tensor, const std::pair<double, double>& range) const;

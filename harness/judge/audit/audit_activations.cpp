@@ -10,6 +10,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/range_cost.hpp"
 #include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -243,7 +244,7 @@ class ActivationAudit {
     const auto fault = legal_.check(tensor, params, constant, context_.explanation == nullptr ? nullptr : &margin);
     explain(tensor, margin);
     if (!fault) {
-      if (evidence.options.method == converters::Method::mse) check_search(tensor, params);
+      check_search(tensor, params);
       return;
     }
     const auto ranges = legal_.of(tensor);
@@ -265,29 +266,30 @@ class ActivationAudit {
            traits.formula == Formula::minimum;
   }
 
-  /// Every search for the least squared error tries the whole range too: what it cuts off must not cost more than that
-  /// saves, by its own estimate. Of tensors that share a range one may be cut for the others.
+  /// Every search tries the whole range too: what it cuts off must not cost more than that saves, by its own estimate.
+  /// Of tensors that share a range one may be cut for the others.
   void check_search(const std::string& tensor, const QuantParams& params) {
-    constexpr double kEstimate = 1.5;
     const converters::Policy& policy = context_.evidence.converter.policy;
     const auto values = calibration_.sorted_values.find(tensor);
     if (keeps_scale_of_its_input(tensor)) return;
-    if (values == calibration_.sorted_values.end() || values->second.empty() || core::is_real(params.type) ||
+    if (values == calibration_.sorted_values.end() || core::is_real(params.type) ||
         policy.averaging != converters::Averaging::none || legal_.of(tensor).size() != 1) {
       return;
     }
+    const auto cost = searched_cost(context_.evidence.options.method, policy, values->second);
+    if (cost == nullptr) return;
     const QuantParams whole = derive_params(std::min(values->second.front(), 0.0), std::max(values->second.back(), 0.0),
                                             params.type, is_centre(params.zero_point.front(), params.type), policy);
     if (params.scale.front() >= whole.scale.front()) return;
-    const RangeCost cost(values->second);
-    const double most = kEstimate * cost.of(whole), actual = cost.of(params);
+    const double of_whole = cost->of(whole), most = cost->most(of_whole), actual = cost->of(params);
     if (!(actual > most) || !(most > 0)) return;
     add(Facet::scale, tensor, actual / most,
-        fmt::format("tensor \"{}\": expected the whole range's {}, or a range with no larger error, actual {}\n"
-                    "  its squared error on the calibration data is {:.1f} times that of the whole range "
-                    "[{:.6g}, {:.6g}] (method mse); declared: {}",
+        fmt::format("tensor \"{}\": expected the whole range's {}, or a range that costs no more, actual {}\n"
+                    "  its {} on the calibration data is {:.4g}, that of the whole range [{:.6g}, {:.6g}] {:.4g} and "
+                    "a search ends with {:.4g} at most (method {}); declared: {}",
                     tensor, core::exact_text64(whole.scale.front()), core::exact_text64(params.scale.front()),
-                    kEstimate * actual / most, values->second.front(), values->second.back(), params_text(params)));
+                    cost->name(), actual, values->second.front(), values->second.back(), of_whole, most,
+                    converters::method_name(context_.evidence.options.method), params_text(params)));
   }
 
   /// A range that was learned is anybody's choice. What it costs on the data, against the best one for them, is a note
@@ -296,7 +298,7 @@ class ActivationAudit {
     const auto values = calibration_.sorted_values.find(tensor);
     if (values == calibration_.sorted_values.end() || values->second.empty()) return;
     const auto limits = core::integer_limits(params.type);
-    const RangeCost cost(values->second);
+    const SquaredError cost(values->second);
     const double own = cost.of(params);
     const double least = cost.least(static_cast<double>(limits.high - limits.low), context_.evidence.options.symmetric);
     const double lost_db = 10 * std::log10(own / least);

@@ -237,6 +237,8 @@ class PolicyAudit {
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string tensor = view_.original_tensor(output);
       if (!listed && (!has_reported_scale(tensor) || is_quantized_for_some(tensor))) continue;
+      // A node of the converter's own behind it makes the tensor: the scale is of what that gives.
+      if (!listed && tensor != output && made_.producer(tensor)) continue;
       // Of a tensor that others read quantized, or of a Conv whose Relu has the quantizer, the graph may give the real
       // values all the same: check_outputs() knows where it doesn't.
       const bool outputs = lists(policy_.quantizes, node.op)
@@ -301,8 +303,8 @@ class PolicyAudit {
       const model::Node& reader = artifact_.nodes[index];
       const OperatorTraits& traits = traits_of(reader);
       const ArtifactNode* node = view_.find(index);
-      // What a subgraph captures is read inside it.
-      if (reader.op_type == "QuantizeLinear" || traits.shape_only || !captured_names(reader).empty() ||
+      // What a subgraph captures is read inside it, and what is dequantized are codes.
+      if (model::is_quantizer(reader) || traits.shape_only || !captured_names(reader).empty() ||
           (node != nullptr && asked_in_float(*node)))
         continue;
       std::string behind = traits.clamp == Clamp::none ? fmt::format("node \"{}\" ({})", reader.name, reader.op_type)

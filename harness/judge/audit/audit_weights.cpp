@@ -12,6 +12,7 @@
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/audit_bias.hpp"
 #include "harness/judge/audit/audit_reported.hpp"
+#include "harness/judge/audit/range_cost.hpp"
 #include "harness/judge/audit/weight_policy.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -237,7 +238,6 @@ class WeightAudit {
   static std::optional<ParamFault> no_search_ends_at(const std::vector<double>& values, const QuantParams& params,
                                                      std::size_t channel, double low, double high,
                                                      const converters::Policy& policy) {
-    constexpr double kEstimate = 1.5;
     QuantParams own;
     own.type = params.type;
     own.scale = {params.scale[channel]};
@@ -245,15 +245,15 @@ class WeightAudit {
     if (values.empty() || core::is_real(params.type)) return std::nullopt;
     const QuantParams whole =
         derive_params(low, high, params.type, is_centre(own.zero_point.front(), params.type), policy);
-    const RangeCost cost(values);
-    const double most = kEstimate * cost.of(whole), actual = cost.of(own);
+    const SquaredError cost(values);
+    const double of_whole = cost.of(whole), most = cost.most(of_whole), actual = cost.of(own);
     if (!(actual > most) || !(most > 0)) return std::nullopt;
     return ParamFault{
         Facet::scale,
         fmt::format("the whole range's {}, or a range with no larger error", core::exact_text64(whole.scale.front())),
         fmt::format("{} with zero_point {}, which makes {} times its squared error",
                     core::exact_text64(own.scale.front()), own.zero_point.front(),
-                    core::exact_text64(kEstimate * actual / most)),
+                    core::exact_text64(actual / of_whole)),
         actual / most};
   }
 

@@ -61,21 +61,6 @@ struct WidenedSpan {
 /// or as far as the policy states.
 [[nodiscard]] double beyond_of_search(double low, double high, const converters::Policy& policy);
 
-/// Mean squared error of values under quantization: cut off beyond the codes, s²/12 between them.
-class RangeCost {
- public:
-  /// `sorted_values` must outlive it and not be empty.
-  explicit RangeCost(const std::vector<double>& sorted_values);
-  [[nodiscard]] double of(const core::QuantParams& params) const;
-  /// The least that a range of `levels` steps has, zero in it: ends are tried from the extremes inwards.
-  [[nodiscard]] double least(double levels, bool symmetric) const;
-
- private:
-  [[nodiscard]] double of(double low, double high, double step) const;
-  const std::vector<double>& values_;
-  std::vector<double> sums_, squares_;  ///< of the first so many values
-};
-
 /// How far declared parameters lie outside what `allowed` permits.
 struct ParamFault {
   Facet facet = Facet::scale;

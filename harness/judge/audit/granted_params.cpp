@@ -328,10 +328,15 @@ QuantParams GrantedParams::weight_params_of(Stored stored, std::size_t original,
     double raised = audited * kScaleRounding * (1 + 2 * params.unit);
     if (params.scale_type != DType::float32) {
       raised = stored_scales(params, audited, half_steps, c).*stored;
-    } else if (policy.power_of_two && raised > 0) {
-      raised = std::exp2(std::ceil(std::log2(raised)));  // either neighbour may be taken
     }
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
+    const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
+    if (params.scale_type == DType::float32 && policy.power_of_two && raised > 0) {
+      // Either neighbour may be taken. A factor that stays in the operator is in the declared scale, beside the power.
+      int exponent = 0;
+      const double factor = own == 0 ? 1 : 2 * std::frexp(std::fabs(own), &exponent);
+      raised = factor * std::exp2(std::ceil(std::log2(raised / factor)));
+    }
     const bool bias_in_steps = bias != nullptr && input_scale > 0 && !core::is_real(params.type);
     if (bias_in_steps) {
       // b must fit into int32 at scale s_x·s_w, in bytes beside the products: a correct converter raises s_w until it
@@ -350,7 +355,6 @@ QuantParams GrantedParams::weight_params_of(Stored stored, std::size_t original,
     // Where the step is no normal number of float32, and no bias hangs on it, any positive scale is right.
     const bool denormal = audited > 0 && audited < static_cast<double>(std::numeric_limits<float>::min());
     if (matches && denormal && !bias_in_steps) raised = std::max(raised, 1.0);
-    const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
     const bool given = options.method == converters::Method::given;
     params.scale[c] = !matches ? raised : given ? own : std::copysign(std::min(raised, std::fabs(own)), own);
     if (!matches && policy.signed_scales && options.symmetric && high[c] > -low[c]) params.scale[c] = -raised;

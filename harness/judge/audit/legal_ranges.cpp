@@ -410,11 +410,21 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
   return first && keeps_its_input(tensor, params) ? std::nullopt : first;
 }
 
+/// A tensor that the original doesn't have: what a Split, say, of the artifact's own makes of codes with `params`.
+bool LegalRanges::is_moved_in_the_artifact(const std::string& tensor, const core::QuantParams& params) const {
+  if (context_.artifact == nullptr) return false;
+  return std::ranges::any_of(context_.artifact->nodes(), [&](const ArtifactNode& made) {
+    const Node& node = context_.artifact->artifact().graph.nodes[made.index];
+    return std::ranges::find(node.outputs, tensor) != node.outputs.end() && !made.inputs.empty() &&
+           only_moves(node, context_.alignment->constants) && made.inputs.front().params == params;
+  });
+}
+
 /// Whether the tensor's codes are those of the tensor it was moved from: what these lose was lost before. (A MaxPool's
 /// values have other quantiles than its input's.)
 bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantParams& params) const {
   const auto producer = wiring_.producer(tensor);
-  if (!producer) return false;
+  if (!producer) return is_moved_in_the_artifact(tensor, params);
   const Node& node = graph_.nodes[*producer];
   if (!only_moves(node, context_.alignment->constants) || node.inputs.empty()) return false;
   const std::string& input = node.inputs.front();

@@ -181,18 +181,15 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
       continue;
     }
     step(node, current);
-    free_read(i);
-    if (current.action != Action::quantize) {
-      continue;
-    }
     const std::string& name = node.outputs.front();
-    if (open_.contains(name)) {
-      const auto value = values_.find(name);
-      if (value != values_.end()) {
-        value->second = either_neighbour(value->second);
-      }
-      continue;
+    if (current.action == Action::quantize && open_.contains(name)) {
+      const auto codes = values_.find(name);
+      const Enclosure* value = find(node.inputs.front());
+      if (codes != values_.end() && value != nullptr)
+        codes->second = as_if_unrounded(codes->second, *value, current.params);
     }
+    free_read(i);
+    if (current.action != Action::quantize || open_.contains(name)) continue;
     const Enclosure* expected = find(name);
     const auto traced = execution_.trace.find(name);
     if (traced == execution_.trace.end()) {

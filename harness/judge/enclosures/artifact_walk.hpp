@@ -79,7 +79,8 @@ class ArtifactWalk {
   void run(const OnTrace& on_trace);
   /// Tensors that stay after their last reader (graph outputs always do). Before run().
   void keep(std::set<std::string> tensors) { kept_ = std::move(tensors); }
-  /// Codes that may be any between the two neighbours of their value, whatever rounding gives. Before run().
+  /// Codes that may stand for any value between the neighbours of their own and that before it was rounded and cut off
+  /// (as_if_unrounded()). Before run().
   void leave_open(std::set<std::string> codes) { open_ = std::move(codes); }
 
   /// What is known of a tensor, or null where the walk could not follow, or freed it after its last reader.

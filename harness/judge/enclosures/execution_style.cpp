@@ -399,17 +399,28 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
   return result;
 }
 
-Enclosure either_neighbour(const Enclosure& codes) {
+Enclosure as_if_unrounded(const Enclosure& codes, const Enclosure& value, const QuantParams& params) {
   const core::DType type = codes.centre->type();
+  const Result<ChannelIndex> index = ChannelIndex::make(codes.centre->shape(), params);
   Tensor low = codes.low_or_centre();
   Tensor high = codes.high_or_centre();
   if (codes.centre->is_real()) {
     for (double& code : low.reals()) code = next_code(code, -1, type);
     for (double& code : high.reals()) code = next_code(code, 1, type);
   } else {
-    const core::IntegerLimits limits = core::integer_limits(type);
-    for (std::int64_t& code : low.integers()) code = std::max(limits.low, code - 1);
-    for (std::int64_t& code : high.integers()) code = std::min(limits.high, code + 1);
+    constexpr double kMostCodes = 0x1p31;
+    const auto lows = value.low_or_centre().reals(), highs = value.high_or_centre().reals();
+    for (std::size_t i = 0; i < lows.size(); ++i) {
+      const std::size_t channel = index ? index->channel(i) : 0;
+      const auto code_of = [&](double real, auto towards) {
+        const double steps = std::clamp(real / params.scale[channel], -kMostCodes, kMostCodes);
+        return static_cast<std::int64_t>(towards(steps)) + params.zero_point[channel];
+      };
+      std::int64_t& from = low.integers()[i];
+      std::int64_t& to = high.integers()[i];
+      from = std::min(from - 1, code_of(lows[i], [](double steps) { return std::floor(steps); }));
+      to = std::max(to + 1, code_of(highs[i], [](double steps) { return std::ceil(steps); }));
+    }
   }
   Enclosure result = codes;
   result.low = std::make_shared<const Tensor>(std::move(low));

@@ -56,9 +56,12 @@ struct Style {
                                                          const Style& style, bool is_input);
 
 /// Real values of a code tensor. Errors   invalid_model where the axis does not fit.
-/// One code more on either side: contains the value before it was rounded.
-[[nodiscard]] Enclosure either_neighbour(const Enclosure& codes);
 [[nodiscard]] core::Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const core::QuantParams& params,
                                                            const Style& style);
+
+/// Codes that contain `value` before it was rounded to them by `params` and cut off where they end: one more on either
+/// side, and beyond the last one as many as the value lies beyond it.
+[[nodiscard]] Enclosure as_if_unrounded(const Enclosure& codes, const Enclosure& value,
+                                        const core::QuantParams& params);
 
 }  // namespace assay::judge

@@ -86,6 +86,10 @@ bool lists_scales(const Evidence& evidence) {
   return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
 }
 
+bool lists_constants(const Evidence& evidence) {
+  return lists_scales(evidence) && !evidence.converter.supports.says("activations");
+}
+
 bool leaves_own_ranges_open(const Evidence& evidence) {
   return !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, &computes_by_attributes);
 }

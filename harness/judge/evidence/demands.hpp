@@ -46,6 +46,8 @@ class Indexed {
 
 /// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
 [[nodiscard]] bool lists_scales(const Evidence& evidence);
+/// It told those of constants, too: one that isn't listed has none.
+[[nodiscard]] bool lists_constants(const Evidence& evidence);
 /// Whether a Pad or a Resize may compute on a range of its own: no scales are listed that would tell.
 [[nodiscard]] bool leaves_own_ranges_open(const Evidence& evidence);
 /// Whether anything around a node may be rounded or not: somebody asks for it in float, and no scales are listed.

@@ -80,7 +80,7 @@ struct Evidence {
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
   bool ports_written = false;  ///< ... a ready one, with the original's types at its ports (with_float_ports())
   /// The original in the artifact's form (absorbed(), equalized(), distributed(), folded_forward(), renormalized(),
-  /// rescaled()), which `model` is then; null where it is the case's.
+  /// decomposed(), rescaled()), which `model` is then; null where it is the case's.
   std::shared_ptr<const OriginalForm> form;
   /// How far the values of the original's `tensor` may be off because of that form, relative to the largest.
   [[nodiscard]] double uncertainty_of(std::string_view tensor) const {

@@ -40,11 +40,13 @@ class AskedPrecision {
     if (reference_ == nullptr) return;
     const FakeQuantization plain(context_, plan_, {asked_, {}});
     if (!plain.unmodelled().empty() || plain.is_noisiest()) return;
-    // What is rounded around a node in float is among the alternatives below.
-    const auto ways = other_ways(context_, plan_);
-    if (!std::ranges::all_of(ways, [](const auto& way) { return way->supposed().rounds_behind_float; })) return;
+    std::vector<Supposed> forms{{}};
+    for (const auto& way : other_ways(context_, plan_, plain)) {
+      if (way->folds() || way->supposed().own_groups) return;
+      forms.push_back(way->supposed());
+    }
     std::vector<double> margins(questioned_.size(), std::numeric_limits<double>::infinity());
-    for (Supposed& supposed : alternatives(plain.optional_roundings())) {
+    for (Supposed& supposed : alternatives(std::move(forms), plain.optional_roundings())) {
       const std::optional<Outputs> as_asked = outputs(supposed);
       if (!as_asked) return;
       for (std::size_t i = 0; i < questioned_.size(); ++i) {
@@ -79,19 +81,27 @@ class AskedPrecision {
     return true;
   }
 
-  /// What is asked, with each of the optional roundings and without; of many, with all, without any and without one.
-  [[nodiscard]] std::vector<Supposed> alternatives(const std::vector<std::string>& optional) const {
+  /// What is asked in each of `forms`, with each of the optional roundings and without; of many, with all, without any
+  /// and without one.
+  [[nodiscard]] std::vector<Supposed> alternatives(std::vector<Supposed> forms,
+                                                   const std::vector<std::string>& optional) const {
     constexpr std::size_t kMostInAllWays = 3;
-    std::vector<Supposed> all{{asked_, {}}};
-    if (optional.size() > kMostInAllWays) {
-      all.push_back({asked_, {optional.begin(), optional.end()}});
-      for (const std::string& tensor : optional) all.push_back({asked_, {tensor}});
-      return all;
-    }
-    for (const std::string& tensor : optional) {
-      for (std::size_t i = 0, before = all.size(); i < before; ++i) {
-        all.push_back(all[i]);
-        all.back().stay_real.insert(tensor);
+    std::vector<Supposed> all;
+    const auto leave_real = [&](Supposed supposed, const auto& tensors) {
+      supposed.stay_real.insert(tensors.begin(), tensors.end());
+      all.push_back(std::move(supposed));
+    };
+    for (Supposed& form : forms) {
+      form.in_float = asked_;
+      const std::size_t first = all.size();
+      all.push_back(form);
+      if (optional.size() > kMostInAllWays) {
+        leave_real(form, optional);
+        for (const std::string& tensor : optional) leave_real(form, std::vector{tensor});
+        continue;
+      }
+      for (const std::string& tensor : optional) {
+        for (std::size_t i = first, before = all.size(); i < before; ++i) leave_real(all[i], std::vector{tensor});
       }
     }
     return all;

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/corpus/case.hpp"
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/audit/granted_params.hpp"
 #include "harness/judge/evidence/demands.hpp"
@@ -37,6 +38,14 @@ double decibel(double ratio) {
 }
 
 constexpr double kFloat32Error = 0x1p-22;
+
+/// What outputs of few values may lose against the prediction over all draws of the data: which way their ties go isn't
+/// asked.
+constexpr double kPooledLossDb = 1;
+/// Elements that are decided by values at ties.
+constexpr double kTurnedLeast = 2, kTurnedShare = 0.01;
+/// Another draw of the same roundings, or of some of them.
+constexpr double kOtherDrawDb = 1;
 
 /// Noise of the power `predicted` and of float32's last places (here four) between two roundings, which no prediction
 /// has and which count where the roundings themselves are that small; a scale's own last place shifts all elements
@@ -110,15 +119,115 @@ class PredictionCheck {
           context_.reference[i] == nullptr) {
         continue;
       }
+      if (corpus::is_further_draw(execution.data_set)) continue;  // check_draws()
       main_ = has_typical ? is_typical(execution) : !std::exchange(found_main, true);
       allowed_apart_ = loss_apart(execution);
       if (!main_ && rounds_many_ties(*context_.reference[i])) continue;
       check_execution(execution, *context_.reference[i]);
     }
+    if (has_typical) check_draws();
     return findings_.take(out_);
   }
 
  private:
+  /// Outputs of few values, over all draws of `typical` together: in each by itself a few roundings decide.
+  void check_draws() {
+    const auto& executions = context_.evidence.executions;
+    std::vector<Draw> draws;
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+      const bool drawn = is_typical(executions[i]) || corpus::is_further_draw(executions[i].data_set);
+      if (drawn && executions[i].reply.outcome == converters::Outcome::ok && i < context_.reference.size() &&
+          context_.reference[i] != nullptr)
+        draws.push_back({&executions[i], context_.reference[i].get()});
+    }
+    if (draws.size() < 2 || context_.artifact != nullptr || !modelled() || !findings_.empty()) return;
+    main_ = true;
+    allowed_apart_ = 0;
+    for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) check_draws(output.name, draws);
+  }
+
+  struct Draw {
+    const Execution* execution;
+    const core::TensorMap* reference;
+  };
+  /// The output of each draw, or nothing where one has another shape than the float model's, no values or other ones
+  /// than real.
+  struct DrawnOutput {
+    const Tensor *expected, *actual;
+    const core::TensorMap* inputs;
+  };
+  void check_draws(const std::string& tensor, const std::vector<Draw>& draws) {
+    std::vector<DrawnOutput> all;
+    std::size_t distinct = 0;
+    Power power;
+    for (const auto& [execution, reference] : draws) {
+      const auto actual = execution->outputs.find(tensor);
+      const auto expected = reference->find(tensor);
+      if (actual == execution->outputs.end() || expected == reference->end() || !expected->second.is_real() ||
+          !actual->second.is_real() || expected->second.size() == 0 ||
+          actual->second.shape() != expected->second.shape()) {
+        return;
+      }
+      all.push_back({&expected->second, &actual->second, &execution->inputs});
+      const std::size_t own = distinct_values(expected->second.reals(), kDistinctOutputs);
+      if (own >= kDistinctOutputs) return;
+      distinct += own;
+      power.signal += signal_power(expected->second);
+      power.actual += noise_power(expected->second, actual->second);
+    }
+    constexpr std::size_t kFewest = 32;
+    if (distinct < kFewest || !comes_of_reals(tensor, *draws.front().reference)) return;
+    const auto predicted_by = [&](const auto& value_on) {
+      double noise = 0;
+      for (const DrawnOutput& draw : all) {
+        const TensorPtr value = value_on(*draw.inputs);
+        if (value == nullptr || !value->is_real() || value->shape() != draw.expected->shape())
+          return std::numeric_limits<double>::infinity();
+        noise += noise_power(*draw.expected, *value);
+      }
+      return noise;
+    };
+    power.predicted = predicted_by([&](const core::TensorMap& inputs) {
+      const FakeQuantization* made = grounds_.prediction(inputs);
+      return made == nullptr ? nullptr : made->shown(tensor);
+    });
+    double narrowest = 0;
+    if (grounds_.leaves_ranges_open()) {
+      narrowest = predicted_by([&](const core::TensorMap& inputs) {
+        const FakeQuantization* made = grounds_.narrowest(inputs);
+        return made == nullptr ? nullptr : made->shown(tensor);
+      });
+    }
+    power.error = last_places();
+    const double limit = kPooledLossDb + (predicted_.is_noisiest() ? kOtherDrawDb : 0);
+    const auto fits = [&](double noise) {
+      return with_last_places(noise + narrowest, power.signal, power.error) * ratio(limit) >= power.actual;
+    };
+    if (!power.comparable() ||
+        !(with_last_places(power.predicted + narrowest, power.signal, power.error) * ratio(limit) < power.signal))
+      return;
+    reach(tensor);
+    measured({tensor, "typical", "drawn_sets_deviation_db", power.deviation_db()});
+    if (fits(power.predicted)) return;
+    const auto ways = ways_on(draws.front().execution->inputs);
+    for (std::size_t i = 1; i < ways.size(); ++i) {
+      if (fits(predicted_by([&](const core::TensorMap& inputs) {
+            const auto run = ways_on(inputs);
+            return i < run.size() ? run[i].prediction.shown(tensor) : nullptr;
+          })))
+        return;
+    }
+    for (const View& way : ways) {
+      for (const Supposed& supposed : suppositions(way.supposed)) {
+        FakeQuantization other(way.context, way.plan, supposed);
+        if (fits(predicted_by(
+                [&](const core::TensorMap& inputs) { return other.run(inputs) ? other.shown(tensor) : nullptr; })))
+          return;
+      }
+    }
+    report(tensor, fmt::format(", {} draws of it", all.size()), "typical", power, limit);
+  }
+
   /// Of what the artifact holds in 16 bits each tensor adds a rounding, independent of the others'.
   [[nodiscard]] double last_places() const {
     if (context_.artifact == nullptr || context_.artifact->largest_unit() == 0) return kFloat32Error;
@@ -174,6 +283,8 @@ class PredictionCheck {
                         guess->shape() == expected->second.shape();
       const std::size_t found = findings_.count();
       const bool decided = real && compare(output.name, expected->second, actual->second, *guess, execution);
+      if (guess != nullptr && !guess->is_real() && guess->shape() == actual->second.shape())
+        compare_integers(output.name, expected->second, actual->second, *guess, execution);
       if (findings_.count() > found) continue;
       if (!decided && !draws) draws = draw(execution, reference);
       const NoiseByOutput* drawn = draws && *draws ? &draws->value() : nullptr;
@@ -320,12 +431,27 @@ class PredictionCheck {
          (other_sides && noise <= moved_by(noise_power(expected, *guess), noise_power(*guess, *other_sides)) * loss))) {
       return;
     }
+    if (noise <= moved_by_float32(limit, tensor, execution.inputs)) return;
     add(tensor, data_set, noise / limit,
         fmt::format("{}: SQNR {:.2f} dB, where the roundings of this conversion leave {:.2f} dB and not less than "
                     "{:.2f} dB\n  the noise is more than quantization makes: an operator, operand, attribute, scale, "
                     "axis, weight or bias differs from the float model's",
                     about(tensor, "", data_set), decibel(signal / noise), decibel(signal / found->second.mean()),
                     decibel(signal / limit)));
+  }
+
+  /// `power` of noise, and what float32's own roundings alone may make of the output, which cancellation can raise far
+  /// above a last place: both as large as they get, in amplitude.
+  [[nodiscard]] double moved_by_float32(double power, const std::string& tensor, const core::TensorMap& inputs) const {
+    double square = 0;
+    BoundWalk walk(plan_, inputs, {}, {},
+                   {.inputs = false, .inner = false, .weights = false, .biases = false, .constants = false});
+    walk.run([&](const Alignment::Operation*, const std::string& name, const Enclosure& value) {
+      if (name != tensor || !value.centre->is_real()) return;
+      for (const double radius : radius_of(value)) square += radius * radius;
+    });
+    const double amplitude = std::sqrt(power) + std::sqrt(square);
+    return amplitude * amplitude;
   }
 
   /// The output is judged, by this layer.
@@ -342,6 +468,8 @@ class PredictionCheck {
     const bool made = wiring_.producer(tensor).has_value();  // an input that is an output has no rounding of its own
     const bool halves = context_.artifact != nullptr && context_.artifact->largest_unit() > 0;
     if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding || halves || !main_) return false;
+    // What is left of codes of 16 bits times such is no more than what float32 leaves of it.
+    if (has_wide_codes() && core::element_size_bits(context_.evidence.options.weight) > 8) return false;
     if (rounds_many_ties(reference)) return false;
     const Tensor& expected = reference.at(tensor);
     const TensorPtr predicted = predicted_.shown(tensor);
@@ -373,6 +501,28 @@ class PredictionCheck {
     return true;
   }
 
+  /// What an output of integers or truth values says of the values that it was decided by: where all choices are known,
+  /// an engine decides as is predicted, but for what lies at a tie.
+  void compare_integers(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& guess,
+                        const Execution& execution) {
+    if (!modelled() || predicted_.is_noisiest() || !main_) return;
+    const auto elements = static_cast<double>(actual.size());
+    const double limit = kTurnedLeast + kTurnedShare * elements;
+    if (!(limit < elements / 4)) return;
+    const double unlike = noise_power(guess, actual);
+    reach(tensor);
+    measured({tensor, execution.data_set, "unpredicted_share", unlike / elements});
+    const auto fits = [&](const Tensor& other) { return !other.is_real() && noise_power(other, actual) <= limit; };
+    std::optional<Tensor> other_sides;
+    if (unlike <= limit || fits_any(tensor, actual, execution.inputs, fits, other_sides)) return;
+    add(tensor, execution.data_set, unlike / limit,
+        fmt::format(
+            "{}: {} of {} elements are not what the known scales and roundings give ({} of these are not the float "
+            "model's), where an engine's last places and ties turn {:.0f} at most\n  a scale, zero point, axis, "
+            "weight or bias differs, or a rounding is missing or one too many",
+            about(tensor, "", execution.data_set), unlike, actual.size(), noise_power(expected, guess), limit));
+  }
+
   static double ratio(double db) { return std::pow(10, db / 10); }
 
   /// What is predicted of the tensors between; measure_losses holds an artifact's against it.
@@ -399,7 +549,7 @@ class PredictionCheck {
     const Power whole = total(channels);
     const double limit = loss_limit(distinct);
     if (!(whole.deviation_db() >= -limit)) return Loss{"", whole, limit};
-    if (!main_) return std::nullopt;
+    if (!main_ || grounds_.leaves_ranges_open()) return std::nullopt;
     const std::optional<std::size_t> worst = worst_channel(channels, fewest);
     if (distinct >= kDistinctOutputs && worst && !(channels[*worst].deviation_db() >= -kChannelLossDb)) {
       return Loss{fmt::format(", channel {}", *worst), channels[*worst], kChannelLossDb};
@@ -417,14 +567,26 @@ class PredictionCheck {
     // float8e5m2 in a LayerNormalization written out; twice that. float8e4m3fn keeps INT8's.
     constexpr double kTwoBitsDb = 0.5;
     const bool two_bits = context_.evidence.options.activation == core::DType::float8e5m2;
-    // A first rounding to half a step before the second adds a quarter of its power, 0.97 dB.
+    // A first rounding to half a step before the second adds a quarter of its power, 0.97 dB. Where most elements may
+    // be several codes of the engine's, it isn't known to round so.
     constexpr double kTwiceDb = 1.25;
-    const bool twice = out_.style == StyleName::double_rounding;
-    const double limit = twice ? kTwiceDb : two_bits ? kTwoBitsDb : kPredictionLossDb;
-    // Another draw of the same roundings, or of some of them.
-    constexpr double kOtherDrawDb = 1;
+    const double twice = out_.style == StyleName::double_rounding && integers_tell() ? kTwiceDb : 0;
+    const double limit = two_bits ? kTwoBitsDb : kPredictionLossDb;
     const double other_draw = predicted_.is_noisiest() ? kOtherDrawDb : 0;
-    return (limit + other_draw) * among_few(distinct) + allowed_apart_;
+    return (limit + other_draw) * among_few(distinct) + twice + allowed_apart_ + open_ranges_db_;
+  }
+
+  /// How much noisier than with the widest ranges, in which most is rounded, the output may be where the method leaves
+  /// their ends open: with any others no more is rounded than in these, and no more is cut off than in the narrowest.
+  void weigh_open_ranges(const std::string& tensor, const Tensor& expected, double widest,
+                         const core::TensorMap& inputs) {
+    open_ranges_db_ = 0;
+    if (!grounds_.leaves_ranges_open()) return;
+    const FakeQuantization* narrowest = grounds_.narrowest(inputs);
+    const TensorPtr other = narrowest == nullptr ? nullptr : narrowest->shown(tensor);
+    open_ranges_db_ = other != nullptr && other->shape() == expected.shape()
+                          ? decibel(1 + noise_power(expected, *other) / widest)
+                          : std::numeric_limits<double>::infinity();
   }
 
   /// The whole and each channel against the prediction. True where nothing else need be asked.
@@ -447,6 +609,7 @@ class PredictionCheck {
     const bool many = distinct >= kDistinctOutputs;
     const bool certain = many || (!integers_tell() && distinct >= fewest &&
                                   (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
+    weigh_open_ranges(tensor, expected, whole.predicted, execution.inputs);
     double noisiest = whole.predicted;
     for (const Way* way : grounds_.other_ways(execution.inputs)) {
       const TensorPtr other = way->prediction().shown(tensor);
@@ -522,12 +685,15 @@ class PredictionCheck {
   /// What may be supposed besides, one thing at a time, where no artifact shows it.
   [[nodiscard]] std::vector<Supposed> suppositions(const Supposed& way) const {
     std::vector<Supposed> all;
-    if (context_.artifact != nullptr) return all;
     const Evidence& evidence = context_.evidence;
     const auto suppose = [&](bool Supposed::*what) {
       all.push_back(way);
       all.back().*what = true;
     };
+    if (context_.artifact != nullptr) {
+      if (out_.style == StyleName::double_rounding) suppose(&Supposed::rounds_twice);
+      return all;
+    }
     if (leaves_own_ranges_open(evidence)) suppose(&Supposed::own_ranges);
     suppose(&Supposed::real_outputs);
     const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
@@ -691,6 +857,7 @@ class PredictionCheck {
   Supposed plain_;                     ///< nothing
   bool main_ = true;                   ///< the data set is the one that coverage and metrics are of
   double allowed_apart_ = 0;           ///< loss_apart() of it
+  double open_ranges_db_ = 0;          ///< of the output compared last
   model::Wiring wiring_{context_.evidence.model->graph};
   FindingList findings_;
 };

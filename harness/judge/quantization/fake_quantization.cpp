@@ -182,17 +182,39 @@ void FakeQuantization::find_unmodelled() {
                       entry.node.name));
     }
   }
-  if (lists_scales(evidence)) return;
-  if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
-  if (policy.averaging != converters::Averaging::none || policy.power_of_two || policy.has_floor())
+  // The largest weight of each channel lies between two codes: the last places of scale and weight decide.
+  constexpr double kHalf = 0.5;
+  noisiest_ = evidence.options.calibrates() && policy.divisor - std::floor(policy.divisor) == kHalf;
+  if (lists_scales(evidence)) {
+    const std::string unknown = listed_without_tensor();
+    if (!unknown.empty())
+      say(fmt::format("a scale of \"{}\" is reported, which the model doesn't have: what it rounds isn't known",
+                      unknown));
+    return;
+  }
+  const bool open = context_.open_ranges.has_value();
+  if (evidence.options.method != converters::Method::minmax && !open) say("the scales of this method are not reported");
+  if ((policy.averaging != converters::Averaging::none && !open) || policy.power_of_two || policy.has_floor())
     say("the policy bends its scales");
   const auto& operations = plan_.alignment().operations;
-  noisiest_ = std::ranges::any_of(operations, [&](const auto& entry) { return may_be_less_noisy(entry); });
+  noisiest_ =
+      noisiest_ || open || std::ranges::any_of(operations, [&](const auto& entry) { return may_be_less_noisy(entry); });
   const auto maybe_folded = std::ranges::find_if(operations, [&](const auto& entry) { return follows_product(entry); });
   if (maybe_folded != operations.end() && !evidence.options.per_axis) {
     say(fmt::format("node \"{}\" ({}) may be folded into the one before it, with one scale for all channels",
                     maybe_folded->node.name, maybe_folded->node.op_type));
   }
+}
+
+/// A tensor of the converter's own, between operators that one of the original's became.
+std::string FakeQuantization::listed_without_tensor() const {
+  const model::Graph& graph = context_.evidence.model->graph;
+  for (const auto& told : context_.evidence.conversion.tensors) {
+    const bool known = wiring_.producer(told.name) || graph.find_input(told.name) != nullptr ||
+                       graph.initializer(told.name) != nullptr || plan_.alignment().constants.contains(told.name);
+    if (!known && told.params.scale.size() == 1) return told.name;
+  }
+  return "";
 }
 
 /// Neither an artifact nor scales show how the node was converted, and no policy says it: it may run in float, and
@@ -245,11 +267,13 @@ void FakeQuantization::assume_roundings() {
   }
   if (given_ || lists_scales(evidence)) return;
   const auto joins = supposed_.joined_scales ? joined() : std::map<std::string, std::string, std::less<>>();
+  const auto& open = context_.open_ranges;
+  const auto& params = !open ? context_.audited : supposed_.narrowest_ranges ? open->narrowest : open->widest;
   const auto assume = [&](const std::string& tensor) {
     const auto join = joins.find(tensor);
-    const auto audited = context_.audited.find(join == joins.end() ? tensor : join->second);
+    const auto audited = params.find(join == joins.end() ? tensor : join->second);
     const bool real = supposed_.stay_real.contains(tensor) && !is_read_in_int8(tensor);
-    if (audited != context_.audited.end() && !told.contains(tensor) && !real)
+    if (audited != params.end() && !told.contains(tensor) && !real)
       roundings_[tensor].push_back({audited->second, "", false});
   };
   for (const model::ValueInfo& input : graph.inputs) assume(input.name);
@@ -258,7 +282,7 @@ void FakeQuantization::assume_roundings() {
     const bool in_float = runs_in_float(i);
     for (const std::string& output : node.outputs) {
       if (in_float) {
-        if (supposed_.rounds_behind_float || is_read_in_int8(output)) assume(output);
+        if (supposed_.rounds_around_float || is_read_in_int8(output)) assume(output);
       } else if (moves(node)) {
         roundings_[output] = roundings(node.inputs.front());
       } else if (!is_fused(node, output)) {
@@ -322,6 +346,7 @@ bool FakeQuantization::is_fused(const Node& maker, const std::string& tensor) co
   const auto& fusions = context_.evidence.converter.policy.fusions;
   if (!fusions || wiring_.is_output(tensor) || wiring_.consumers(tensor).size() != 1) return false;
   const Node& reader = context_.evidence.model->graph.nodes[wiring_.consumers(tensor).front()];
+  if (supposed_.rounds_around_float && asked_in_float(context_.evidence, reader)) return false;
   const bool constant = reader.op_type != "Add" || std::ranges::any_of(reader.inputs, [&](const std::string& input) {
                           return plan_.alignment().constants.contains(input);
                         });
@@ -413,8 +438,9 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
       } else if (context_.artifact == nullptr && is_rounded &&
                  (i < data_input_count(node) || !is_read_in_int8(node.inputs[i]))) {
         if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
-      } else if (context_.artifact == nullptr && !given_ && !lists_scales(context_.evidence) &&
-                 i < data_input_count(node) && !runs_in_float(entry) && !is_fused_bias(node)) {
+      } else if (context_.artifact == nullptr && !given_ && i < data_input_count(node) && !runs_in_float(entry) &&
+                 !is_fused_bias(node)) {
+        constants_open_ = constants_open_ || !lists_constants(context_.evidence);
         value = nearest_constant(value);
       }
     }
@@ -441,10 +467,26 @@ bool FakeQuantization::is_fused_bias(const Node& node) const {
 
 /// A constant operand of an operator on codes, with a range of its own.
 TensorPtr FakeQuantization::nearest_constant(const TensorPtr& value) const {
+  const ConstantForm form = supposed_.constants.value_or(usual_form_of_constants());
+  if (form == ConstantForm::real) return value;
   const auto [low, high] = std::ranges::minmax(value->reals());
   const converters::Options& options = context_.evidence.options;
   return nearest(value,
-                 derive_params(low, high, options.activation, options.symmetric, context_.evidence.converter.policy));
+                 derive_params(low, high, options.activation, options.symmetric || form == ConstantForm::as_weights,
+                               context_.evidence.converter.policy));
+}
+
+ConstantForm FakeQuantization::usual_form_of_constants() const {
+  return lists_scales(context_.evidence) ? ConstantForm::real : ConstantForm::as_activations;
+}
+
+bool FakeQuantization::leaves_bodies_open() const {
+  if (context_.artifact != nullptr) return false;
+  const auto& operations = plan_.alignment().operations;
+  return std::ranges::any_of(operations, [&](const Alignment::Operation& entry) {
+    return std::ranges::any_of(model::captured_names(entry.node),
+                               [&](const std::string& name) { return !roundings(name).empty(); });
+  });
 }
 
 void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made) {
@@ -479,7 +521,10 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     return tensor.name == context_.evidence.model->graph.nodes[original].input(slots.weight) &&
            tensor.params.scale.size() > 1 && tensor.params.axis == slots.axis;
   });
-  const std::int64_t axis = !declared && slots.batched && told == tensors.end() ? -1 : slots.axis;
+  const bool matrices_open = !declared && slots.batched && told == tensors.end();
+  matrices_open_ = matrices_open_ || (matrices_open && context_.evidence.options.per_axis && slots.axis >= 0 &&
+                                      !lists_constants(context_.evidence));
+  const std::int64_t axis = matrices_open && !supposed_.matrices_by_channel ? -1 : slots.axis;
   const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
   const bool real_bias =
       context_.artifact == nullptr && context_.evidence.converter.policy.bias == converters::BiasRounding::stays_float;
@@ -681,7 +726,7 @@ TensorPtr FakeQuantization::carried(const std::string& tensor) const {
 
 /// What a subgraph sees of a tensor around it.
 TensorPtr FakeQuantization::captured(const std::string& tensor) const {
-  if (values_.contains(tensor)) return rounded(tensor, "");
+  if (values_.contains(tensor)) return supposed_.bodies_read_real ? values_.at(tensor) : rounded(tensor, "");
   const auto constant = plan_.alignment().constants.find(tensor);
   return constant == plan_.alignment().constants.end() ? nullptr : constant->second;
 }

@@ -12,6 +12,13 @@
 
 namespace assay::judge {
 
+/// What becomes of a constant operand of an operator on codes whose scale nobody tells.
+enum class ConstantForm {
+  as_activations,  ///< rounded on its own range, as the options have it of activations
+  as_weights,      ///< rounded on its largest magnitude, with one scale
+  real,            ///< left as it is
+};
+
 /// What a prediction takes for granted of nodes that somebody asked for in one precision: no policy says how far around
 /// a node in float values stay real.
 struct Supposed {
@@ -30,8 +37,17 @@ struct Supposed {
   bool rounds_twice = false;
   /// Each group of a ConvTranspose has weight scales of its own; otherwise they share theirs.
   bool own_groups = false;
-  /// What nodes in float make is rounded, whoever reads it.
-  bool rounds_behind_float = false;
+  /// What nodes in float make is rounded, whoever reads it, and so is what they read of a product that would have taken
+  /// them in.
+  bool rounds_around_float = false;
+  /// Nothing: real where scales are reported, else like activations.
+  std::optional<ConstantForm> constants = std::nullopt;
+  /// A weight of several matrices has scales along its channels, which all of them share; otherwise it has one.
+  bool matrices_by_channel = false;
+  /// Branches and bodies read the values of the tensors around them, not what codes leave of them.
+  bool bodies_read_real = false;
+  /// Ranges whose ends the method leaves open are the narrowest that it allows, not the widest.
+  bool narrowest_ranges = false;
 };
 
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
@@ -51,6 +67,12 @@ class FakeQuantization {
   /// Every rounding is known, by the model's own quantizers or the reported scales, and so is who reads it: an engine
   /// that computes as the policy says gives this very tensor, but for ties and what its last places turn over.
   [[nodiscard]] bool is_settled() const;
+  /// What nobody tells, where no artifact shows it, and this conversion has an instance of: the form of its constants,
+  /// the scales of its weights of several matrices, what its branches and bodies read.
+  [[nodiscard]] bool leaves_constants_open() const { return constants_open_; }
+  [[nodiscard]] ConstantForm usual_form_of_constants() const;
+  [[nodiscard]] bool leaves_matrices_open() const { return matrices_open_; }
+  [[nodiscard]] bool leaves_bodies_open() const;
   /// From the next run on, an element of `tensor` is moved by `offset` before it is rounded; 0: as computed.
   void nudge(const std::string& tensor, std::size_t element, double offset) { nudges_[tensor][element] = offset; }
   /// From the next run on, what an inference finds the range of is moved by up to half a step before it is rounded, as
@@ -83,6 +105,7 @@ class FakeQuantization {
   };
   void collect_roundings();
   void find_unmodelled();
+  [[nodiscard]] std::string listed_without_tensor() const;
   void assume_roundings();
   [[nodiscard]] std::map<std::string, std::string, std::less<>> joined() const;
   [[nodiscard]] bool comes_real(const std::string& tensor) const;
@@ -132,6 +155,7 @@ class FakeQuantization {
   std::optional<std::uint64_t> dynamic_draw_;
   std::string unmodelled_;
   bool noisiest_ = false;
+  bool constants_open_ = false, matrices_open_ = false;
   bool given_ = false;  ///< the original is quantized itself: its own QuantizeLinear are all there is
 };
 

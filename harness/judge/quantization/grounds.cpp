@@ -42,7 +42,8 @@ Grounds::Grounds(const LayerContext& context)
                .reference = {},
                .ranges = context.ranges,
                .audited = context.audited,
-               .calibration = context.calibration},
+               .calibration = context.calibration,
+               .open_ranges = context.open_ranges},
       plan_(context_) {}
 
 bool Grounds::serve(const LayerContext& context) const {
@@ -167,7 +168,7 @@ const FakeQuantization* Grounds::prediction(const core::TensorMap& inputs) {
 }
 
 const std::vector<const Way*>& Grounds::other_ways(const core::TensorMap& inputs) {
-  if (!ways_) ways_ = judge::other_ways(context_, plan_);
+  if (!ways_) ways_ = judge::other_ways(context_, plan_, prediction());
   if (!ways_->empty() && (!ways_on_ || *ways_on_ != inputs)) {
     ways_on_ = inputs;
     ways_run_.clear();
@@ -176,6 +177,20 @@ const std::vector<const Way*>& Grounds::other_ways(const core::TensorMap& inputs
     }
   }
   return ways_run_;
+}
+
+const FakeQuantization* Grounds::narrowest(const core::TensorMap& inputs) {
+  if (!context_.open_ranges) return nullptr;
+  if (narrowest_ == nullptr) {
+    Supposed supposed;
+    supposed.narrowest_ranges = true;
+    narrowest_ = std::make_unique<Way>(context_, std::set<std::string>{}, supposed);
+  }
+  if (!narrowest_on_ || *narrowest_on_ != inputs) {
+    narrowest_on_ = inputs;
+    narrowest_runs_ = narrowest_->run(*narrowest_on_);
+  }
+  return narrowest_runs_ ? &narrowest_->prediction() : nullptr;
 }
 
 const core::Result<NoiseByOutput>& Grounds::draws(const core::TensorMap& inputs, const core::TensorMap& expected,

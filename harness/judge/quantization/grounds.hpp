@@ -63,6 +63,10 @@ class Grounds {
   [[nodiscard]] const FakeQuantization* prediction(const core::TensorMap& inputs);
   /// The same before it is run.
   [[nodiscard]] const FakeQuantization& prediction();
+  /// What is predicted with the narrowest ranges where the method leaves their ends open, run on `inputs`: prediction()
+  /// has the widest. Null where it leaves none open, or the reference can't.
+  [[nodiscard]] bool leaves_ranges_open() const { return context_.open_ranges.has_value(); }
+  [[nodiscard]] const FakeQuantization* narrowest(const core::TensorMap& inputs);
   /// The other ways in which the conversion may have been made, run on `inputs`; those that the reference can't run are
   /// left out.
   [[nodiscard]] const std::vector<const Way*>& other_ways(const core::TensorMap& inputs);
@@ -108,6 +112,9 @@ class Grounds {
   std::optional<std::vector<std::unique_ptr<Way>>> ways_;
   std::optional<core::TensorMap> ways_on_;
   std::vector<const Way*> ways_run_;
+  std::unique_ptr<Way> narrowest_;
+  std::optional<core::TensorMap> narrowest_on_;
+  bool narrowest_runs_ = false;
 };
 
 /// The grounds of the conversions that a case saw last, for those that tell the same: with every fault that changes

@@ -284,7 +284,7 @@ std::vector<Choice> open_choices(const Evidence& evidence, const QuantizationPla
   }
   // All of what may be rounded makes the most noise.
   if (leaves_float_surroundings_open(evidence)) {
-    for (Choice& choice : choices) choice.supposed.rounds_behind_float = true;
+    for (Choice& choice : choices) choice.supposed.rounds_around_float = true;
   }
   return choices;
 }

@@ -36,10 +36,12 @@ std::vector<std::set<std::string>> subsets(const std::set<std::string>& types) {
 Way::Way(const LayerContext& context, const std::set<std::string>& folds_into, Supposed supposed)
     : context_(folded(context, folds_into)),
       plan_(context_),
+      folds_(!folds_into.empty()),
       supposed_(std::move(supposed)),
       prediction_(context_, plan_, supposed_) {}
 
-std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const QuantizationPlan& plan) {
+std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const QuantizationPlan& plan,
+                                             const FakeQuantization& plain) {
   std::vector<std::unique_ptr<Way>> ways;
   if (context.artifact != nullptr || !plan.alignment().given.empty() || !has_calibrated_ranges(context.evidence))
     return ways;
@@ -49,18 +51,31 @@ std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const 
     if (entry.maybe_folded && !entry.behind_addends) folds.insert(model::operator_name(entry.node));
     groups = groups || weight_layout(entry.node, 0).groups > 1;
   }
-  const bool float_open = leaves_float_surroundings_open(context.evidence);
-  for (const std::set<std::string>& folds_into : subsets(folds)) {
-    for (const bool own : {false, true}) {
-      for (const bool behind_float : {false, true}) {
-        if ((folds_into.empty() && !own && !behind_float) || (own && !groups) || (behind_float && !float_open))
-          continue;
-        Supposed supposed;
-        supposed.own_groups = own;
-        supposed.rounds_behind_float = behind_float;
-        ways.push_back(std::make_unique<Way>(context, folds_into, std::move(supposed)));
+  std::vector<Supposed> all{{}};
+  const auto or_else = [&](bool open, auto Supposed::*what, auto value) {
+    for (std::size_t i = 0, count = open ? all.size() : 0; i < count; ++i) {
+      all.push_back(all[i]);
+      all.back().*what = value;
+    }
+  };
+  or_else(groups, &Supposed::own_groups, true);
+  or_else(leaves_float_surroundings_open(context.evidence), &Supposed::rounds_around_float, true);
+  or_else(plain.leaves_matrices_open(), &Supposed::matrices_by_channel, true);
+  or_else(plain.leaves_bodies_open(), &Supposed::bodies_read_real, true);
+  if (plain.leaves_constants_open()) {
+    const std::size_t count = all.size();
+    for (const ConstantForm form : {ConstantForm::as_activations, ConstantForm::as_weights, ConstantForm::real}) {
+      const bool alike = form == ConstantForm::as_weights && context.evidence.options.symmetric;
+      if (form == plain.usual_form_of_constants() || alike) continue;
+      for (std::size_t i = 0; i < count; ++i) {
+        all.push_back(all[i]);
+        all.back().constants = form;
       }
     }
+  }
+  const std::vector<std::set<std::string>> folded = subsets(folds);
+  for (std::size_t i = 0; i < folded.size() * all.size(); ++i) {
+    if (i > 0) ways.push_back(std::make_unique<Way>(context, folded[i / all.size()], all[i % all.size()]));
   }
   return ways;
 }

@@ -25,6 +25,7 @@ class Way {
 
   [[nodiscard]] const LayerContext& context() const { return context_; }
   [[nodiscard]] const QuantizationPlan& plan() const { return plan_; }
+  [[nodiscard]] bool folds() const { return folds_; }
   [[nodiscard]] const Supposed& supposed() const { return supposed_; }
   [[nodiscard]] const FakeQuantization& prediction() const { return prediction_; }
   /// False where the reference can't.
@@ -33,13 +34,16 @@ class Way {
  private:
   LayerContext context_;
   QuantizationPlan plan_;
+  bool folds_;
   Supposed supposed_;
   FakeQuantization prediction_;
 };
 
 /// All ways but the plain one, in which nothing was folded that isn't known to be, the groups of a ConvTranspose share
-/// their scales, and what nodes in float make is rounded where INT8 reads it. A converter folds into all operators of a
-/// type or into none. Empty where an artifact or the model's own quantizers show what was done.
-[[nodiscard]] std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const QuantizationPlan& plan);
+/// their scales, what nodes in float make is rounded where INT8 reads it, and a Supposed has nothing else either. A
+/// converter does all of a kind alike, and folds into all operators of a type or into none. `plain` is the prediction
+/// of the plain one. Empty where an artifact or the model's own quantizers show what was done.
+[[nodiscard]] std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const QuantizationPlan& plan,
+                                                           const FakeQuantization& plain);
 
 }  // namespace assay::judge
