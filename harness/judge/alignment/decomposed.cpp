@@ -110,10 +110,11 @@ class Decomposition {
   }
 
   /// The artifact's name of what lies between, where the original has no tensor of that name.
-  [[nodiscard]] std::optional<std::string> between(const ArtifactNode& first) {
+  [[nodiscard]] std::optional<std::string> between(const ArtifactNode& first) const {
     const std::string& name = theirs(first).outputs.front();
+    const model::Graph& now = form_ == nullptr ? aligned_.original->graph : form_->model.graph;
     const bool known =
-        aligned_.wiring.producer(name) || graph().find_input(name) != nullptr || graph().initializer(name) != nullptr;
+        aligned_.wiring.producer(name) || now.find_input(name) != nullptr || now.initializer(name) != nullptr;
     return known ? std::nullopt : std::optional(name);
   }
 

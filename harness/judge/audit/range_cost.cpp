@@ -174,7 +174,8 @@ double Divergence::Histogram::divergence(std::size_t first, std::size_t last, do
   return (own - spread) / total + std::log(inside / total);
 }
 
-Divergence::Divergence(const std::vector<double>& sorted_values) {
+Divergence::Divergence(const std::vector<double>& sorted_values)
+    : ends_{std::min(sorted_values.front(), 0.0), std::max(sorted_values.back(), 0.0)} {
   const std::vector<double> magnitudes = magnitudes_of(sorted_values);
   for (const std::size_t bins : kBins) {
     values_.emplace_back(sorted_values, 2 * bins);
@@ -183,10 +184,15 @@ Divergence::Divergence(const std::vector<double>& sorted_values) {
 }
 
 double Divergence::of(double low, double high, double levels) const {
-  if (!(high > low)) return std::numeric_limits<double>::infinity();
+  // A search keeps at least 128 of 2048 bins: a single one would diverge from nothing.
+  constexpr double kLeast = 128.0 / 2048;
+  if (!(std::max(-low, high) >= kLeast * std::max(-ends_.low, ends_.high)))
+    return std::numeric_limits<double>::infinity();
   double least = std::numeric_limits<double>::infinity();
   for (const Histogram& histogram : values_) least = std::min(least, histogram.excess(low, high, levels));
-  const double extent = std::max(-low, high);
+  // One magnitude for both ends, but where the values end before it; a zero point that is rounded shifts both.
+  const double extent = std::max(-low, high), shift = (high - low) / levels;
+  if (low - shift > std::max(ends_.low, -extent) || high + shift < std::min(ends_.high, extent)) return least;
   for (const Histogram& histogram : magnitudes_)
     least = std::min(least, histogram.excess(0, extent, levels * extent / (high - low)));
   return least;

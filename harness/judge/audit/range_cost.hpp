@@ -84,6 +84,7 @@ class Divergence final : public RangeCost {
     std::vector<Sums> sums_;      ///< of the first so many bins
     double low_ = 0, width_ = 0;  ///< of the first bin and of each
   };
+  Interval ends_;  ///< of the values, with zero
   std::vector<Histogram> values_, magnitudes_;
 };
 
