@@ -65,7 +65,8 @@ struct Classifier {
                   {"z", codes(DType::int8, {}, {0})}});
   }
 
-  /// Over `draws` draws, where the engine multiplies the first product by `gain` and has the second's codes `coarser`.
+  /// Over `draws` draws, where the engine has the second product's codes `coarser`, and multiplies the first by `gain`
+  /// on all draws but the first.
   Judged judged(std::size_t draws, double gain, double coarser) {
     std::vector<core::TensorMap> inputs;
     for (std::size_t i = 0; i < draws; ++i)
@@ -81,18 +82,20 @@ struct Classifier {
       };
       EXPECT_TRUE(reference::execute(original, feed, options).ok());
     }
-    Tensor first = on_codes(w, 1);
-    for (double& value : first.reals()) value *= gain;
-    const model::Model engine = graph(rounded("a", "x", "s") + "m = MatMul(a, w)" + rounded("t", "m", "ts") +
-                                          "n = MatMul(t, v)" + rounded("l", "n", "ls"),
-                                      first, on_codes(v, coarser), reaches);
+    const auto engine = [&](double times) {
+      Tensor first = on_codes(w, 1);
+      for (double& value : first.reals()) value *= times;
+      return graph(rounded("a", "x", "s") + "m = MatMul(a, w)" + rounded("t", "m", "ts") + "n = MatMul(t, v)" +
+                       rounded("l", "n", "ls"),
+                   first, on_codes(v, coarser), reaches);
+    };
     Judged judged(original, original);
     judged.opaque = true;
     state_policy(judged.evidence.converter.policy);
     judged.evidence.options.symmetric = true;
     for (std::size_t i = 0; i < draws; ++i) {
       judged.add(i == 0 ? "typical" : "typical_" + std::to_string(i + 1), inputs[i],
-                 reference::execute(engine, inputs[i]).value());
+                 reference::execute(engine(i == 0 ? 1 : gain), inputs[i]).value());
     }
     judged.calibrate();
     return judged;
@@ -103,9 +106,7 @@ TEST(FewOutputs, AreJudgedOverAllDrawsOfTheData) {
   Classifier classifier;
   classifier.tail = " y = Identity(l)";
   EXPECT_THAT(classifier.judged(8, 1, 1).prediction(), IsEmpty());
-  constexpr double kGain = 1.012;
-  EXPECT_THAT(classifier.judged(1, kGain, 1).prediction(), IsEmpty()) << "ten values may be as far off by chance";
-  const std::vector<Finding> found = classifier.judged(8, kGain, 1).prediction();
+  const std::vector<Finding> found = classifier.judged(8, 1.05, 1).prediction();
   ASSERT_THAT(found, Not(IsEmpty()));
   EXPECT_THAT(found.front().message, HasSubstr("8 draws"));
 }
