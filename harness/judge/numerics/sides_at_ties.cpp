@@ -74,6 +74,7 @@ Tensor SidesAtTies::nearest_inside(const FakeQuantization& prediction, const std
     }
     // How far what is rounded lies outside of the actual codes' cells: a side counts before it makes another code.
     const TensorPtr exact = other.carried(output);
+    if (!exact->is_real()) return noise_power(*exact, actual);
     double sum = 0;
     for (std::size_t i = 0; i < exact->reals().size(); ++i) {
       const double outside = std::max(
