@@ -24,7 +24,7 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 
-bool is_dequantize(const Node& node) { return node.op_type == "DequantizeLinear"; }
+bool dequantizes(const Node& node) { return node.op_type == "DequantizeLinear"; }
 
 bool may_move(const Node& node) {
   const Movement movement = traits_of(node).movement;
@@ -139,7 +139,7 @@ class Mover : private Rewriter {
   [[nodiscard]] std::optional<Source> source_of(std::string_view tensor) const {
     Source source;
     source.dequantize = maker(tensor);
-    if (source.dequantize == nullptr || !is_dequantize(*source.dequantize)) return std::nullopt;
+    if (source.dequantize == nullptr || !dequantizes(*source.dequantize)) return std::nullopt;
     source.quantize = quantizer_of_constant(source.dequantize->input(0));
     const Node& first = source.quantize != nullptr ? *source.quantize : *source.dequantize;
     source.constant = find_constant(constants_, first.input(0));
@@ -245,7 +245,7 @@ class Mover : private Rewriter {
                                               const ScaleLayout& layout, std::vector<Node>& made) {
     const std::string name(sources.front().dequantize->input(input));
     const Node* coded = maker(name);
-    const bool is_coded = coded != nullptr && is_dequantize(*coded);
+    const bool is_coded = coded != nullptr && dequantizes(*coded);
     if (name.empty() || (is_coded && sources.size() > 1)) return name.empty() ? std::optional(name) : std::nullopt;
     std::vector<TensorPtr> parts;
     std::int64_t count = 0;
@@ -305,7 +305,7 @@ bool moves_values_of_codes(const model::Graph& graph) {
     if (node.outputs.empty()) continue;
     if (node.op_type == "QuantizeLinear" && !graph.initializers.contains(std::string(node.input(0))))
       calibrated.insert(node.outputs.front());
-    if (is_dequantize(node) && !calibrated.contains(node.input(0))) made.insert(node.outputs.front());
+    if (dequantizes(node) && !calibrated.contains(node.input(0))) made.insert(node.outputs.front());
   }
   return std::ranges::any_of(graph.nodes,
                              [&](const Node& node) { return may_move(node) && made.contains(node.input(0)); });
@@ -320,7 +320,7 @@ std::shared_ptr<const model::Model> with_codes_in_place(const model::Model& arti
   const auto is_read_as_codes = [&](const std::string& output) {
     return !wiring.is_output(output) && std::ranges::all_of(wiring.consumers(output), [&](std::size_t reader) {
       const Node& node = artifact.graph.nodes[reader];
-      return node.input(0) == output && (is_dequantize(node) || may_move(node));
+      return node.input(0) == output && (dequantizes(node) || may_move(node));
     });
   };
   const auto moves_codes = [&](const Node& node) {
