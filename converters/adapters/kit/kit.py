@@ -24,7 +24,7 @@ import network
 import report
 import rounding
 from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
-from history import LIMIT, History, is_limit
+from history import History, limit
 
 HERE = Path(__file__).resolve().parent
 # Steps of 8 bits over an output's range that a correct INT8 model of a small graph stays well within.
@@ -376,7 +376,7 @@ class Maker:
     #: given FILE TOOL                 what is quantized in place of the ONNX model, beside the artifact; TOOL made it
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE|OTHER        only where the option has one of these values; `given`: the model has pairs of its own; `check`: of the kit;
+    LINE  #? OPTION=VALUE|OTHER        only where the option, or the word of a KEY that is no option, is one of these; `given`: the model has pairs of its own; `check`: of the kit;
                                        `variant`: of the converter, "" without one
     #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
     """
@@ -413,14 +413,16 @@ class Maker:
                 values.update(network.values(model))
             except network.NotWritten as reason:
                 raise NoKit(f"no PyTorch module is written for it: {reason}") from reason
-        code = chosen(self.code, values)
+        known = {}
         for key, words in self.heads.items():
             if words.startswith("{"):
                 listed, _, option = words.rpartition("}")
-                option, known = option.strip() or key, json.loads(listed + "}")
-                if str(values[option]) not in known:
+                option, meant = option.strip() or key, json.loads(listed + "}")
+                if str(values[option]) not in meant:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
-                values[key] = known[str(values[option])]
+                known[key] = meant[str(values[option])]
+        code = chosen(self.code, {**known, **values})
+        values.update(known)
         imports, _, code = Template(code).substitute(values).partition("\n\n")
         return imports, part(f"{self.heads['part']}.py.in") + "\n\n" + code if "part" in self.heads else code
 
@@ -514,10 +516,9 @@ def write_given(bundle, maker, folder):
     script = assembled(maker, imports, code + "\n\ndef convert(*_):\n    pass", check, "")
     (folder / "repro.py").write_text(script, encoding="utf-8")
     code, printed = run(folder)
-    said = f"the float model that {tool} makes of it is wrong already: {' '.join(printed[-300:].split())}"
     if code not in (0, 1):
-        raise NoKit(said)
-    return said if code else ""
+        raise NoKit(f"the float model that {tool} makes of it doesn't run: {said_by(code, printed)}")
+    return f"the float model that {tool} makes of it is wrong already: {said_by(code, printed)}" if code else ""
 
 
 def make(bundle, folder, checks=None):
@@ -542,7 +543,15 @@ def make(bundle, folder, checks=None):
         return shown
     if wrong_already:
         raise NoKit(wrong_already)
-    raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
+    raise NoKit("no check shows it without Assay" + (": " + "; ".join(tried) if tried else ""))
+
+
+def said_by(code, printed):
+    """What a repro.py said, without the lines that the product printed among its own: its last where it is its own error."""
+    lines = [line.strip() for line in printed.strip().splitlines()]
+    if code not in (0, 1):
+        return lines[-1] if lines else f"exit code {code}"
+    return ", ".join(line for line in lines if re.match(r"(expected|actual): |.* are off by more than |.*the largest error against ", line))
 
 
 def first_shown(bundle, maker, folder, checks, tried):
@@ -557,14 +566,14 @@ def first_shown(bundle, maker, folder, checks, tried):
         if values is None:
             continue
         if check is numerics and not plainly_wrong(bundle, values["limits"]):
-            tried.append(f"numerics: no output is off by {PLAINLY} times what is allowed, so a correct model might be too")
+            tried.append(f"no output is off by {PLAINLY} times what a correct INT8 model may be off by")
             continue
         files = values.pop("files", {})
         for name, content in files.items():
             (folder / name).write_bytes(content)
         text = repro(bundle, maker, check, values, title)
         if text.count("\n") > LINES_ALLOWED:
-            tried.append(f"{check.__name__}: repro.py has {text.count(chr(10))} lines")
+            tried.append(f"repro.py would have {text.count(chr(10))} lines, and {LINES_ALLOWED} are allowed")
             continue
         (folder / "repro.py").write_text(text, encoding="utf-8")
         code, printed = run(folder)
@@ -572,7 +581,7 @@ def first_shown(bundle, maker, folder, checks, tried):
             return check.__name__, printed
         for name in files:
             (folder / name).unlink()
-        tried.append(f"{check.__name__}: repro.py exits with {code}: {printed[-800:]}")
+        tried.append(f"{check.__name__}: repro.py " + (f"ends with {said_by(code, printed)}" if code else f"finds nothing wrong ({said_by(code, printed)})"))
     return None
 
 
@@ -679,8 +688,8 @@ def main(bundle_folder, folder):
         if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
             mended = history.mended(bundle.case["name"], bundle.version) if bundle.verdict["verdict"] == "pass" else ""
             raise NoKit(f"the verdict is {bundle.verdict['verdict']}{mended}")
-        if is_limit(bundle.converter, bundle.case["name"]):
-            raise NoKit(LIMIT)
+        if limit(bundle.converter, bundle.case["name"]):
+            raise NoKit(limit(bundle.converter, bundle.case["name"]))
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
         passes = passes_at_fault(bundle, Path(folder))
