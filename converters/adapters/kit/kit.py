@@ -122,6 +122,13 @@ def scale(bundle):
     return None
 
 
+def given_scales(bundle):
+    """The scales that the model's own pairs have for a tensor, with those that read it in the artifact."""
+    tensor, message = bundle.headline.get("tensor", ""), bundle.headline.get("message", "")
+    reads = any(node.op_type == "QuantizeLinear" and node.input[0] == tensor for node in bundle.model.graph.node)
+    return {"tensor": tensor} if reads and bundle.artifact is not None and "expected the given" in message else None
+
+
 def least_scale(bundle):
     """The scale of a search for a range with the least one that the case allows."""
     tensor = bundle.headline.get("tensor", "")
@@ -153,8 +160,8 @@ def weight_scale(bundle):
 
 
 def axis(bundle):
-    tensor = bundle.headline.get("tensor", "")
-    wanted = re.search(r"expected (?:one scale|(\d+) scales?(?: along axis (\d+))?)", bundle.headline.get("message", ""))
+    tensor, message = bundle.headline.get("tensor", ""), bundle.headline.get("message", "")
+    wanted = re.search(r"expected (?:one scale|(\d+) scales?(?: along axis (\d+))?)", message)
     name = bundle.scale_name(tensor)
     if not wanted or not name:
         return None
@@ -162,8 +169,12 @@ def axis(bundle):
     if count > 1 and along < 0:
         shape = list(constants(bundle.model.graph)[tensor].shape)
         along = shape.index(count) if shape.count(count) == 1 else -1
+    asked = "per_axis" in Maker(bundle.converter).text and bundle.options.get("per_axis", True)  # in words that its makers know
+    if count > 1 and asked and re.search(r"actual (one for all|1 scale\b)", message):
+        words = f"{count} scales along axis {along}, since one for each channel is asked for"
+        return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words, "one": "wrong"}
     words = "one scale" if count == 1 else f"one scale, or {count} along axis {along}"
-    return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words}
+    return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words, "one": "right"}
 
 
 def blocks(bundle):
@@ -190,13 +201,17 @@ def constant(bundle):
     stated = re.search(r"off by more than (\S+),", bundle.headline.get("message", ""))
     if not name or tensor not in held or not numpy.size(held[tensor]):
         return None
+    obtained = next(iter(bundle.parameters.get(tensor, {}).get("obtained", [])), {"scale": []})
     if stated:
         limit = float(stated[1])
+    elif obtained["scale"] and "by more than half a step" in bundle.headline.get("message", ""):
+        limit = 0.51 * max(obtained["scale"])
     elif "expected int32" in bundle.headline.get("message", ""):
         limit = half_step_of_a_sum(bundle, tensor)
     else:
         return None
-    return {"tensor": tensor, "scale": name, "limit": f"{limit:.6g}"} if limit else None
+    shape = [-1 if axis == obtained.get("axis") else 1 for axis in range(held[tensor].ndim)] if obtained.get("axis") is not None else [-1]
+    return {"tensor": tensor, "scale": name, "limit": f"{limit:.6g}", "shape": tuple(shape)} if limit else None
 
 
 def half_step_of_a_sum(bundle, tensor):
@@ -343,7 +358,7 @@ def plainly_wrong(bundle, limits):
 
 STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise, rounded)
-STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
+STRUCTURE = (given_scales, least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, blocks, *NUMBERS),
@@ -393,7 +408,7 @@ class Maker:
                 self.heads[head[1]] = head[2]
             else:
                 code.append(line)
-        self.code = "\n".join(code).strip()
+        self.code, self.text = "\n".join(code).strip(), file.read_text(encoding="utf-8")
         self.product, self.quantized = self.heads["product"], self.heads["quantized"]
         self.own_names = self.heads["names"] == "own" or not self.quantized.endswith(".onnx")
 

@@ -161,6 +161,21 @@ def kit(assay, forms, folder):
     return {"why": textwrap.shorten(plain(whys[0]), WHY_SHOWN, placeholder=" …")}
 
 
+def mended(name, defect, version, recorded):
+    """Since when a release that is right is: by the verdicts that lie beside the pages, else by the versions that failures are stated for."""
+    wrong = [each for each, red in recorded.items() if red and number(each) < number(version)]
+    if wrong:
+        right = [each for each, red in recorded.items() if not red and number(each) > number(wrong[-1])]
+        return f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}"
+    file = HOME / "cases" / "found" / f"{defect}.json"
+    entries = json.loads(file.read_text(encoding="utf-8")).get("expected_failures", []) if file.is_file() else []
+    stated = [entry.get("versions", "") for entry in entries if any(word.partition(":")[0].rstrip("*") == name for word in entry["converter"].split())]
+    ends = [re.search(r"<\s*([\d.]+)", each) for each in stated]
+    if ends and all(ends) and max(number(end[1]) for end in ends) <= number(version):
+        return f"mended since {max((end[1] for end in ends), key=number)}"
+    return f"not wrong in {version}"
+
+
 def rows(assay, converter, versions, folder, patterns):
     """What there is of one converter, row by row: one for each defect that some judged release has."""
     name, _, version = converter.partition("@")
@@ -187,10 +202,7 @@ def rows(assay, converter, versions, folder, patterns):
         elif found.get(defect):
             row = kit(assay, found[defect], folder / name / defect)
         elif defect in found:
-            wrong = [each for each, red in recorded.get(defect, {}).items() if red and number(each) < number(version)]
-            right = [each for each, red in recorded.get(defect, {}).items() if not red and wrong and number(each) > number(wrong[-1])]
-            row = {"why": f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}" if wrong else
-                   f"not wrong in {version}"}
+            row = {"why": mended(name, defect, version, recorded.get(defect, {}))}
         else:
             continue  # not among the patterns
         print(f"{name} {defect}: {row.get('severity') or row['why']}", flush=True)
