@@ -103,11 +103,14 @@ OURS = "what is red is our adapter or its importer, not the product, by the page
 def _limit(kind, why):
     if kind.startswith("ours"):
         return OURS
+    other = re.match(r"as `([^`]+)`", kind)  # a kit of that case is one of this, too
+    if other:
+        return f"the same cause as {other[1]}, by the page in docs/converters"
     return LIMIT if kind.startswith("limit") or re.search(r"\bLimit\b|\b(A|Documented) limit\b", why) else ""
 
 
 def limit(converter, case):
-    """What the page calls it, LIMIT or OURS; "" where it is a defect."""
+    """Why the page says that it is none for a kit: LIMIT, OURS, or the same cause as another case; "" where it is a defect."""
     return _limit(*page_row(converter, case)[1:])
 
 
