@@ -561,6 +561,16 @@ def make(bundle, folder, checks=None):
     raise NoKit("no check shows it without Assay" + (": " + "; ".join(tried) if tried else ""))
 
 
+# What a check's repro.py does, for whoever reads why there is no kit.
+DOES = {"runs": "converts and runs it", "crash": "waits for a signal", "accepted": "waits for an error", "named": "reads the error",
+        "given_scales": "compares given scales", "least_scale": "compares a scale with the least one", "scale": "compares a scale with the data's range",
+        "weight_scale": "compares a weight's scales with its values", "finite": "asks whether a scale is positive and finite",
+        "axis": "counts scales", "blocks": "compares blocks", "names": "compares names", "activation_type": "compares the type of activations",
+        "constant": "compares a constant", "precision": "looks for a node in float", "precision_by_product": "asks where a node runs",
+        "kept_out": "looks for a node in INT8", "bias_type": "compares the type of biases", "corrected": "compares mean errors",
+        "numerics": "compares outputs", "noise": "compares the SQNR of an output", "rounded": "compares outputs with rounded.onnx's"}
+
+
 def said_by(code, printed):
     """What a repro.py said, without the lines that the product printed among its own: its last where it is its own error."""
     lines = [line.strip() for line in printed.strip().splitlines()]
@@ -596,7 +606,8 @@ def first_shown(bundle, maker, folder, checks, tried):
             return check.__name__, printed
         for name in files:
             (folder / name).unlink()
-        tried.append(f"{check.__name__}: repro.py " + (f"ends with {said_by(code, printed)}" if code else f"finds nothing wrong ({said_by(code, printed)})"))
+        words = f"ends with {said_by(code, printed)}" if code else f"finds nothing wrong ({said_by(code, printed)})"
+        tried.append(f"a repro.py that {DOES[check.__name__]} {words}")
     return None
 
 

@@ -167,8 +167,8 @@ def mended(name, defect, version, recorded):
     if wrong:
         right = [each for each, red in recorded.items() if not red and number(each) > number(wrong[-1])]
         return f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}"
-    file = HOME / "cases" / "found" / f"{defect}.json"
-    entries = json.loads(file.read_text(encoding="utf-8")).get("expected_failures", []) if file.is_file() else []
+    named = defects(name)
+    entries = [entry for suite, _ in suites_of(name) for entry in stated_failures(suite) if defect_of(entry["case"], named) == defect]
     stated = [entry.get("versions", "") for entry in entries if any(word.partition(":")[0].rstrip("*") == name for word in entry["converter"].split())]
     ends = [re.search(r"<\s*([\d.]+)", each) for each in stated]
     if ends and all(ends) and max(number(end[1]) for end in ends) <= number(version):
