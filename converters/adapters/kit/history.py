@@ -96,26 +96,33 @@ def page_row(converter, case):
     return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 
 
-LIMIT = "a limit that the product states or we have, by its page in docs/converters"
+LIMIT = "a limit that the product has by design, by its page in docs/converters"
+OURS = "what is red is our adapter or its importer, not the product, by the page in docs/converters"
 
 
-def _says_limit(kind, why):
-    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
+def _limit(kind, why):
+    if kind.startswith("ours"):
+        return OURS
+    other = re.match(r"as `([^`]+)`", kind)  # a kit of that case is one of this, too
+    if other:
+        return f"the same cause as {other[1]}, by the page in docs/converters"
+    return LIMIT if kind.startswith("limit") or re.search(r"\bLimit\b|\b(A|Documented) limit\b", why) else ""
 
 
-def is_limit(converter, case):
-    """Whether the page calls it a limit that the converter has by design, or ours."""
-    return _says_limit(*page_row(converter, case)[1:])
+def limit(converter, case):
+    """Why the page says that it is none for a kit: LIMIT, OURS, or the same cause as another case; "" where it is a defect."""
+    return _limit(*page_row(converter, case)[1:])
 
 
-def is_limit_in_all_forms(converter, pattern):
+def limit_in_all_forms(converter, pattern):
     """The same of all that a pattern of `defects` stands for: each row that names its family or a form of it says so."""
     named = re.escape(pattern.rstrip("*").partition("/")[0])
     rows = [row for row in page_rows(converter) if re.search(rf"`{named}[`/]", row["case"])]
     if "/" in pattern:
         rows = [row for row in rows if any(pattern.startswith(case.rstrip("*")) or case.startswith(pattern.rstrip("*"))
                                            for case in re.findall(r"`([^`]+)`", row["case"]))]
-    return bool(rows) and all(_says_limit(row.get("class", ""), row["cause"]) for row in rows)
+    words = [_limit(row.get("class", ""), row["cause"]) for row in rows]
+    return max(words, key=words.count) if words and all(words) else ""
 
 
 def origins_of(case, product):

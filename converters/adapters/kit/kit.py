@@ -24,7 +24,7 @@ import network
 import report
 import rounding
 from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
-from history import LIMIT, History, is_limit
+from history import History, limit
 
 HERE = Path(__file__).resolve().parent
 # Steps of 8 bits over an output's range that a correct INT8 model of a small graph stays well within.
@@ -122,6 +122,13 @@ def scale(bundle):
     return None
 
 
+def given_scales(bundle):
+    """The scales that the model's own pairs have for a tensor, with those that read it in the artifact."""
+    tensor, message = bundle.headline.get("tensor", ""), bundle.headline.get("message", "")
+    reads = any(node.op_type == "QuantizeLinear" and node.input[0] == tensor for node in bundle.model.graph.node)
+    return {"tensor": tensor} if reads and bundle.artifact is not None and "expected the given" in message else None
+
+
 def least_scale(bundle):
     """The scale of a search for a range with the least one that the case allows."""
     tensor = bundle.headline.get("tensor", "")
@@ -153,8 +160,8 @@ def weight_scale(bundle):
 
 
 def axis(bundle):
-    tensor = bundle.headline.get("tensor", "")
-    wanted = re.search(r"expected (?:one scale|(\d+) scales?(?: along axis (\d+))?)", bundle.headline.get("message", ""))
+    tensor, message = bundle.headline.get("tensor", ""), bundle.headline.get("message", "")
+    wanted = re.search(r"expected (?:one scale|(\d+) scales?(?: along axis (\d+))?)", message)
     name = bundle.scale_name(tensor)
     if not wanted or not name:
         return None
@@ -162,8 +169,12 @@ def axis(bundle):
     if count > 1 and along < 0:
         shape = list(constants(bundle.model.graph)[tensor].shape)
         along = shape.index(count) if shape.count(count) == 1 else -1
+    asked = "per_axis" in Maker(bundle.converter).text and bundle.options.get("per_axis", True)  # in words that its makers know
+    if count > 1 and asked and re.search(r"actual (one for all|1 scale\b)", message):
+        words = f"{count} scales along axis {along}, since one for each channel is asked for"
+        return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words, "one": "wrong"}
     words = "one scale" if count == 1 else f"one scale, or {count} along axis {along}"
-    return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words}
+    return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words, "one": "right"}
 
 
 def blocks(bundle):
@@ -190,13 +201,17 @@ def constant(bundle):
     stated = re.search(r"off by more than (\S+),", bundle.headline.get("message", ""))
     if not name or tensor not in held or not numpy.size(held[tensor]):
         return None
+    obtained = next(iter(bundle.parameters.get(tensor, {}).get("obtained", [])), {"scale": []})
     if stated:
         limit = float(stated[1])
+    elif obtained["scale"] and "by more than half a step" in bundle.headline.get("message", ""):
+        limit = 0.51 * max(obtained["scale"])
     elif "expected int32" in bundle.headline.get("message", ""):
         limit = half_step_of_a_sum(bundle, tensor)
     else:
         return None
-    return {"tensor": tensor, "scale": name, "limit": f"{limit:.6g}"} if limit else None
+    shape = [-1 if axis == obtained.get("axis") else 1 for axis in range(held[tensor].ndim)] if obtained.get("axis") is not None else [-1]
+    return {"tensor": tensor, "scale": name, "limit": f"{limit:.6g}", "shape": tuple(shape)} if limit else None
 
 
 def half_step_of_a_sum(bundle, tensor):
@@ -343,7 +358,7 @@ def plainly_wrong(bundle, limits):
 
 STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise, rounded)
-STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
+STRUCTURE = (given_scales, least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, blocks, *NUMBERS),
@@ -376,7 +391,7 @@ class Maker:
     #: given FILE TOOL                 what is quantized in place of the ONNX model, beside the artifact; TOOL made it
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE|OTHER        only where the option has one of these values; `given`: the model has pairs of its own; `check`: of the kit;
+    LINE  #? OPTION=VALUE|OTHER        only where the option, or the word of a KEY that is no option, is one of these; `given`: the model has pairs of its own; `check`: of the kit;
                                        `variant`: of the converter, "" without one
     #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
     """
@@ -393,7 +408,7 @@ class Maker:
                 self.heads[head[1]] = head[2]
             else:
                 code.append(line)
-        self.code = "\n".join(code).strip()
+        self.code, self.text = "\n".join(code).strip(), file.read_text(encoding="utf-8")
         self.product, self.quantized = self.heads["product"], self.heads["quantized"]
         self.own_names = self.heads["names"] == "own" or not self.quantized.endswith(".onnx")
 
@@ -413,14 +428,16 @@ class Maker:
                 values.update(network.values(model))
             except network.NotWritten as reason:
                 raise NoKit(f"no PyTorch module is written for it: {reason}") from reason
-        code = chosen(self.code, values)
+        known = {}
         for key, words in self.heads.items():
             if words.startswith("{"):
                 listed, _, option = words.rpartition("}")
-                option, known = option.strip() or key, json.loads(listed + "}")
-                if str(values[option]) not in known:
+                option, meant = option.strip() or key, json.loads(listed + "}")
+                if str(values[option]) not in meant:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
-                values[key] = known[str(values[option])]
+                known[key] = meant[str(values[option])]
+        code = chosen(self.code, {**known, **values})
+        values.update(known)
         imports, _, code = Template(code).substitute(values).partition("\n\n")
         return imports, part(f"{self.heads['part']}.py.in") + "\n\n" + code if "part" in self.heads else code
 
@@ -514,10 +531,9 @@ def write_given(bundle, maker, folder):
     script = assembled(maker, imports, code + "\n\ndef convert(*_):\n    pass", check, "")
     (folder / "repro.py").write_text(script, encoding="utf-8")
     code, printed = run(folder)
-    said = f"the float model that {tool} makes of it is wrong already: {' '.join(printed[-300:].split())}"
     if code not in (0, 1):
-        raise NoKit(said)
-    return said if code else ""
+        raise NoKit(f"the float model that {tool} makes of it doesn't run: {said_by(code, printed)}")
+    return f"the float model that {tool} makes of it is wrong already: {said_by(code, printed)}" if code else ""
 
 
 def make(bundle, folder, checks=None):
@@ -542,7 +558,25 @@ def make(bundle, folder, checks=None):
         return shown
     if wrong_already:
         raise NoKit(wrong_already)
-    raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
+    raise NoKit("no check shows it without Assay" + (": " + "; ".join(tried) if tried else ""))
+
+
+# What a check's repro.py does, for whoever reads why there is no kit.
+DOES = {"runs": "converts and runs it", "crash": "waits for a signal", "accepted": "waits for an error", "named": "reads the error",
+        "given_scales": "compares given scales", "least_scale": "compares a scale with the least one", "scale": "compares a scale with the data's range",
+        "weight_scale": "compares a weight's scales with its values", "finite": "asks whether a scale is positive and finite",
+        "axis": "counts scales", "blocks": "compares blocks", "names": "compares names", "activation_type": "compares the type of activations",
+        "constant": "compares a constant", "precision": "looks for a node in float", "precision_by_product": "asks where a node runs",
+        "kept_out": "looks for a node in INT8", "bias_type": "compares the type of biases", "corrected": "compares mean errors",
+        "numerics": "compares outputs", "noise": "compares the SQNR of an output", "rounded": "compares outputs with rounded.onnx's"}
+
+
+def said_by(code, printed):
+    """What a repro.py said, without the lines that the product printed among its own: its last where it is its own error."""
+    lines = [line.strip() for line in printed.strip().splitlines()]
+    if code not in (0, 1):
+        return lines[-1] if lines else f"exit code {code}"
+    return ", ".join(line for line in lines if re.match(r"(expected|actual): |.* are off by more than |.*the largest error against ", line))
 
 
 def first_shown(bundle, maker, folder, checks, tried):
@@ -557,14 +591,14 @@ def first_shown(bundle, maker, folder, checks, tried):
         if values is None:
             continue
         if check is numerics and not plainly_wrong(bundle, values["limits"]):
-            tried.append(f"numerics: no output is off by {PLAINLY} times what is allowed, so a correct model might be too")
+            tried.append(f"no output is off by {PLAINLY} times what a correct INT8 model may be off by")
             continue
         files = values.pop("files", {})
         for name, content in files.items():
             (folder / name).write_bytes(content)
         text = repro(bundle, maker, check, values, title)
         if text.count("\n") > LINES_ALLOWED:
-            tried.append(f"{check.__name__}: repro.py has {text.count(chr(10))} lines")
+            tried.append(f"repro.py would have {text.count(chr(10))} lines, and {LINES_ALLOWED} are allowed")
             continue
         (folder / "repro.py").write_text(text, encoding="utf-8")
         code, printed = run(folder)
@@ -572,7 +606,8 @@ def first_shown(bundle, maker, folder, checks, tried):
             return check.__name__, printed
         for name in files:
             (folder / name).unlink()
-        tried.append(f"{check.__name__}: repro.py exits with {code}: {printed[-800:]}")
+        words = f"ends with {said_by(code, printed)}" if code else f"finds nothing wrong ({said_by(code, printed)})"
+        tried.append(f"a repro.py that {DOES[check.__name__]} {words}")
     return None
 
 
@@ -679,8 +714,8 @@ def main(bundle_folder, folder):
         if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
             mended = history.mended(bundle.case["name"], bundle.version) if bundle.verdict["verdict"] == "pass" else ""
             raise NoKit(f"the verdict is {bundle.verdict['verdict']}{mended}")
-        if is_limit(bundle.converter, bundle.case["name"]):
-            raise NoKit(LIMIT)
+        if limit(bundle.converter, bundle.case["name"]):
+            raise NoKit(limit(bundle.converter, bundle.case["name"]))
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
         passes = passes_at_fault(bundle, Path(folder))

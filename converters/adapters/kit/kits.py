@@ -16,8 +16,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import (HOME, LIMIT, SEVERITIES, adapter, defect_of, defects, defects_judged, is_argued, is_limit,
-                     is_limit_in_all_forms, number, rows_naming, stated_failures)
+from history import (HOME, SEVERITIES, adapter, defect_of, defects, defects_judged, is_argued, limit, limit_in_all_forms,
+                     number, rows_naming, stated_failures)
 from tracker import plain
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
@@ -53,6 +53,15 @@ def suites_of(name):
     return [(name, judged)] + [(suite, variants) for suite, variants in others if variants]
 
 
+def other_options(name):
+    """The suites that run what the converter's own suite runs under other options: (suite, converters)."""
+    own = set(json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8"))["converters"])
+    for file in sorted((HOME / "suites").glob(f"{name}_*.json")):
+        shared = [each for each in json.loads(file.read_text(encoding="utf-8")).get("converters", []) if each in own]
+        if shared:
+            yield file.stem, shared
+
+
 def beside_suites(name, patterns):
     """family → variants that its file states a failure of and no suite runs: (family, converters)."""
     judged = {each for _, converters in suites_of(name) for each in converters}
@@ -74,6 +83,11 @@ def verdicts(assay, name, version, patterns):
             by_defect.setdefault(defect, []).extend(red)
     for family, converters in beside_suites(name, patterns):
         for defect, red in verdicts_of(assay, name, version, f"{family}*", converters, [f"{family}*"]).items():
+            by_defect.setdefault(defect, []).extend(red)
+    named = defects(name)
+    for suite, converters in other_options(name):
+        left = [pattern for pattern in patterns if not any(red for defect, red in by_defect.items() if named[defect] == pattern)]
+        for defect, red in (verdicts_of(assay, name, version, suite, converters, left) if left else {}).items():
             by_defect.setdefault(defect, []).extend(red)
     return {defect: in_stated_order(defect, red) for defect, red in by_defect.items()}
 
@@ -130,9 +144,9 @@ def first_forms(forms):
 
 def kit(assay, forms, folder):
     """The row of a kit, or {"why": …}."""
-    argued = [form for form in forms if not is_limit(form[0].partition("@")[0], form[1])]
+    argued = [form for form in forms if not limit(form[0].partition("@")[0], form[1])]
     if not argued:
-        return {"why": LIMIT}
+        return {"why": limit(forms[0][0].partition("@")[0], forms[0][1])}
     argued = [form for form in argued if is_argued(form[0], product(form[0]), form[1])] or argued
     whys = []
     for converter, case, options in first_forms(argued):
@@ -145,6 +159,21 @@ def kit(assay, forms, folder):
             return {"case": case, **said, "title": title, **({"variant": variant} if variant else {})}
         whys.append(re.sub(r"^.*?: ", "", done.stderr.strip().partition("\nassay:")[0], count=1))
     return {"why": textwrap.shorten(plain(whys[0]), WHY_SHOWN, placeholder=" …")}
+
+
+def mended(name, defect, version, recorded):
+    """Since when a release that is right is: by the verdicts that lie beside the pages, else by the versions that failures are stated for."""
+    wrong = [each for each, red in recorded.items() if each and red and number(each) < number(version)]
+    if wrong:
+        right = [each for each, red in recorded.items() if not red and number(each) > number(wrong[-1])]
+        return f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}"
+    named = defects(name)
+    entries = [entry for suite, _ in suites_of(name) for entry in stated_failures(suite) if defect_of(entry["case"], named) == defect]
+    stated = [entry.get("versions", "") for entry in entries if any(word.partition(":")[0].rstrip("*") == name for word in entry["converter"].split())]
+    ends = [re.search(r"<\s*([\d.]+)", each) for each in stated]
+    if ends and all(ends) and max(number(end[1]) for end in ends) <= number(version):
+        return f"mended since {max((end[1] for end in ends), key=number)}"
+    return f"not wrong in {version}"
 
 
 def rows(assay, converter, versions, folder, patterns):
@@ -164,19 +193,16 @@ def rows(assay, converter, versions, folder, patterns):
         yield from ({"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest)
         return
     patterns = patterns or [*named.values()]
-    limits = {defect for defect in rest if recorded.get(defect, {}).get(version, recorded.get(defect, {}).get("")) and named[defect] in patterns
-              and is_limit_in_all_forms(name, named[defect])}  # red in this release, and argued: nothing to run
+    red = {defect for defect in rest if recorded.get(defect, {}).get(version, recorded.get(defect, {}).get("")) and named[defect] in patterns}
+    limits = {defect: why for defect in red if (why := limit_in_all_forms(name, named[defect]))}  # argued: nothing to run
     found = verdicts(assay, name, version, [each for each in patterns if each not in {named[defect] for defect in limits}])
-    for defect in sorted({*rest, *(defect for defect, red in found.items() if red)}):
+    for defect in sorted({*rest, *(defect for defect, forms in found.items() if forms)}):
         if defect in limits:
-            row = {"why": LIMIT}
+            row = {"why": limits[defect]}
         elif found.get(defect):
             row = kit(assay, found[defect], folder / name / defect)
         elif defect in found:
-            wrong = [each for each, red in recorded.get(defect, {}).items() if each and red and number(each) < number(version)]
-            right = [each for each, red in recorded.get(defect, {}).items() if not red and wrong and number(each) > number(wrong[-1])]
-            row = {"why": f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}" if wrong else
-                   f"not wrong in {version}"}
+            row = {"why": mended(name, defect, version, recorded.get(defect, {}))}
         else:
             continue  # not among the patterns
         print(f"{name} {defect}: {row.get('severity') or row['why']}", flush=True)

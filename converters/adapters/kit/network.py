@@ -20,7 +20,7 @@ class NotWritten(Exception):
 def values(model):
     """The values of a template: $arguments, and $layers and $forward, lines that are indented as a method's are. A layer is
     `layer(MODULE, TENSOR …)`, with the tensors in the order of the module's state; a tensor is `held["NAME"]`."""
-    network = _Network(model.graph)
+    network = _Network(model)
     return {"arguments": ", ".join(network.inputs), "layers": _indented(network.layers), "forward": _indented(network.forward)}
 
 
@@ -33,7 +33,12 @@ def _called(function, arguments, words):
 
 
 class _Network:
-    def __init__(self, graph):
+    def __init__(self, model):
+        graph, inferred = model.graph, onnx.shape_inference.infer_shapes(model).graph
+        self.shapes = {each.name: [extent.dim_value for extent in each.type.tensor_type.shape.dim]
+                       for each in (*inferred.input, *inferred.value_info, *inferred.output)}
+        self.shapes.update({tensor.name: [*tensor.dims] for tensor in graph.initializer})
+        self.opset = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
         self.held = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
         self.inputs = [each.name for each in graph.input if each.name not in self.held]
         self.layers = []
@@ -112,7 +117,13 @@ class _Network:
     def _BatchNormalization(self, node, given):
         features = self.held[node.input[1]].size if node.input[1] in self.held else 0
         words = {"eps": f"{given['epsilon']:.6g}"} if "epsilon" in given else {}  # 1e-5 in both
-        return self._layer(node, self._name(node.input[0]), _called("torch.nn.BatchNorm2d", [str(features)], words), node.input[1:])
+        extents = max(self._rank(node) - 2, 1)
+        return self._layer(node, self._name(node.input[0]), _called(f"torch.nn.BatchNorm{extents}d", [str(features)], words), node.input[1:])
+
+    def _rank(self, node):
+        if node.input[0] not in self.shapes:
+            raise NotWritten(f"no line for {node.op_type} of what has no known rank")
+        return len(self.shapes[node.input[0]])
 
     def _linear(self, node, turned):
         data, weight, *bias = node.input
@@ -144,6 +155,95 @@ class _Network:
         kernel = tuple(given["kernel_shape"])
         words["stride"] = tuple(given.get("strides", [1] * len(kernel)))
         return _called(f"torch.nn.functional.max_pool{len(kernel)}d", [data, str(kernel)], words)
+
+    def _AveragePool(self, node, given):
+        if set(given.get("dilations", [1])) != {1}:
+            raise NotWritten("no line for AveragePool with dilations")
+        data, words = self._window(node, given, ())
+        kernel = tuple(given["kernel_shape"])
+        words.update({"stride": tuple(given.get("strides", [1] * len(kernel)))},
+                     **({"count_include_pad": bool(given.get("count_include_pad"))} if "padding" in words else {}))
+        return _called(f"torch.nn.functional.avg_pool{len(kernel)}d", [data, str(kernel)], words)
+
+    def _GlobalAveragePool(self, node, _):
+        return f"{self._name(node.input[0])}.mean({tuple(range(2, self._rank(node)))}, True)"
+
+    def _listed(self, node, given, place, word):
+        """The integers of an attribute, or of the input that later opsets have in its place; None where there is neither."""
+        if word in given:
+            return [*given[word]]
+        name = [*node.input, *[""] * place][place]
+        if name and name not in self.held:
+            raise NotWritten(f"no line for {node.op_type} by what is no constant")
+        return [*map(int, self.held[name].flatten())] if name else None
+
+    def _Pad(self, node, given):
+        pads, axes = self._listed(node, given, 1, "pads"), self._listed(node, {}, 3, "axes")
+        value = self.held[node.input[2]].item() if len(node.input) > 2 and node.input[2] in self.held else given.get("value", 0)
+        if given.get("mode", b"constant") != b"constant" or axes is not None:
+            raise NotWritten("no line for a Pad of this kind")
+        half = len(pads) // 2
+        ends = [end for axis in reversed(range(half)) for end in (pads[axis], pads[axis + half])]
+        return f"torch.nn.functional.pad({self._name(node.input[0])}, {tuple(ends)}, value={value:.9g})"
+
+    def _Reshape(self, node, given):
+        shape = self._listed(node, given, 1, "shape")
+        if 0 in shape:
+            raise NotWritten("no line for a Reshape that keeps extents")
+        return f"torch.reshape({self._name(node.input[0])}, {tuple(shape)})"
+
+    def _Flatten(self, node, given):
+        if given.get("axis", 1) != 1:
+            raise NotWritten("no line for Flatten of another axis than 1")
+        return f"torch.flatten({self._name(node.input[0])}, 1)"
+
+    def _Squeeze(self, node, given):
+        axes = self._listed(node, given, 1, "axes")
+        return f"torch.squeeze({self._name(node.input[0])}{'' if axes is None else f', {tuple(axes)}'})"
+
+    def _Unsqueeze(self, node, given):
+        axes = self._listed(node, given, 1, "axes")
+        if len(axes) != 1:
+            raise NotWritten("no line for Unsqueeze of several axes")
+        return f"torch.unsqueeze({self._name(node.input[0])}, {axes[0]})"
+
+    def _Expand(self, node, given):
+        shape = self._listed(node, given, 1, "shape")
+        if self.shapes.get(node.output[0]) != shape:
+            raise NotWritten("no line for an Expand to fewer extents than it has")
+        return f"torch.broadcast_to({self._name(node.input[0])}, {tuple(shape)})"
+
+    def _reduced(self, node, given, function):
+        axes = self._listed(node, given, 1, "axes")
+        if axes is None:
+            raise NotWritten(f"no line for {node.op_type} over all axes")
+        return f"{function}({self._name(node.input[0])}, {tuple(axes)}, {bool(given.get('keepdims', 1))})"
+
+    def _ReduceMin(self, node, given):
+        return self._reduced(node, given, "torch.amin")
+
+    def _ReduceMax(self, node, given):
+        return self._reduced(node, given, "torch.amax")
+
+    def _ReduceMean(self, node, given):
+        return self._reduced(node, given, "torch.mean")
+
+    def _Softmax(self, node, given):
+        if self.opset < 13:
+            raise NotWritten("no line for Softmax of an opset before 13")
+        return f"torch.softmax({self._name(node.input[0])}, {given.get('axis', -1)})"
+
+    def _Sum(self, node, _):
+        return " + ".join(map(self._name, node.input))
+
+    def _Gather(self, node, given):
+        return f"{self._name(node.input[0])}[{':, ' * (given.get('axis', 0) % self._rank(node))}{self._name(node.input[1])}]"
+
+    def _LayerNormalization(self, node, given):
+        rank = self._rank(node)
+        extents = self.shapes[node.input[0]][given.get("axis", -1) % rank:]
+        words = {"eps": f"{given['epsilon']:.6g}"} if "epsilon" in given else {}
+        return _called("torch.nn.functional.layer_norm", [self._name(node.input[0]), str(tuple(extents)), *map(self._name, node.input[1:])], words)
 
     def _Concat(self, node, given):
         return f"torch.cat([{', '.join(map(self._name, node.input))}], {given['axis']})"
