@@ -232,11 +232,40 @@ def fewest_passes(kit, place):
     kit.run = kept
 
 
+HEAD = '<ir_version: 8, opset_import: ["": 13]> g (float[2,3] x) => (float[2,3] y)'
+GIVEN = HEAD + " <float s={0.008}, int8 z={-17}> { q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }"
+IN_FRONT = HEAD + """ <float s={0.008}, float t={0.02}, int8 z={-17}> { a = QuantizeLinear(x, t, z) b = DequantizeLinear(a, t, z)
+    q = QuantizeLinear(b, s, z) y = DequantizeLinear(q, s, z) }"""
+WEIGHT = HEAD.replace("[2,3] y", "[2,2] y") + " <float[3,2] w={1,2,3,4,5,6}> { y = MatMul(x, w) }"
+IN_CODES = HEAD.replace("[2,3] y", "[2,2] y") + """ <float[2] s={0.05,0.05}, int8[2] z={0,0}, int8[3,2] c={20,40,60,80,100,LAST}>
+    { d = DequantizeLinear<axis=1>(c, s, z) y = MatMul(x, d) }"""
+
+
+def written_by_hand(kit, place):
+    """What checks say of an artifact that nobody converted: (check, its values, model, artifact, whether it is wrong)."""
+    import onnx
+    held = {"tensor": "w", "scale": "s", "limit": "0.03", "shape": (1, -1)}
+    counted = {"tensor": "w", "scale": "s", "words": "two scales", "count": 2, "axis": 1}
+    for check_name, values, model, artifact, is_wrong in (
+            ("given_scales", {"tensor": "x"}, GIVEN, GIVEN, False), ("given_scales", {"tensor": "x"}, GIVEN, IN_FRONT, True),
+            ("constant", held, WEIGHT, IN_CODES.replace("LAST", "120"), False), ("constant", held, WEIGHT, IN_CODES.replace("LAST", "10"), True),
+            ("axis", {**counted, "one": "wrong"}, WEIGHT, IN_CODES.replace("LAST", "120"), False),
+            ("axis", {**counted, "one": "right", "axis": 0}, WEIGHT, IN_CODES.replace("LAST", "120"), True)):
+        onnx.save(onnx.parser.parse_model(model), Path(place, "model.onnx"))
+        code = "\n\n".join(kit.part(f"checks/{name}.py.in", quantized="quantized.onnx", form="onnx", **values) for name in ("constants", check_name))
+        script = Path(place, "by_hand.py")
+        script.write_text(f"import numpy, onnx, sys\nBATCHES = []\nconvert = lambda *_: onnx.save(onnx.parser.parse_model({artifact!r}), 'quantized.onnx')\n"
+                          f"{code}\n\nsys.exit(1 if wrong() else 0)\n", encoding="utf-8")
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=place, check=False)
+        check(done.returncode == int(is_wrong), check_name, artifact, done.stdout, done.stderr)
+
+
 def checks(root, bundle_folder, place):
     """By the interpreter of the environment: repro.py of every check, on a bundle of a pass."""
     sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
     import kit
     fewest_passes(kit, place)
+    written_by_hand(kit, place)
     noise = 'tensor "y", data set "typical": SQNR 9.1 dB, where the roundings of this conversion leave 31.2 dB and not less than 27.8 dB'
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},

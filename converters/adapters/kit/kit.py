@@ -433,6 +433,8 @@ class Maker:
             if words.startswith("{"):
                 listed, _, option = words.rpartition("}")
                 option, meant = option.strip() or key, json.loads(listed + "}")
+                if str(values[option]) not in meant and option == "in_float":
+                    raise NoKit(f"the template of {self.product} knows no way to leave a node in float, which the case asks for")
                 if str(values[option]) not in meant:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
                 known[key] = meant[str(values[option])]
