@@ -8,6 +8,8 @@
 #include <random>
 #include <span>
 
+#include "harness/judge/quantization/noise_draws.hpp"
+
 namespace assay::judge {
 namespace {
 
