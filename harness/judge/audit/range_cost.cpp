@@ -27,13 +27,31 @@ std::vector<double> magnitudes_of(std::vector<double> values) {
   return values;
 }
 
-/// A twentieth of the values lies within a quarter of the range around zero. Where next to none does, a search for the
-/// least divergence may keep those few alone: they diverge from nothing.
-bool surround_zero(const std::vector<double>& sorted_values) {
-  constexpr double kNear = 1.0 / 4, kShare = 1.0 / 20;
-  const double near = kNear * std::max(std::fabs(sorted_values.front()), std::fabs(sorted_values.back()));
-  const auto count = std::ranges::upper_bound(sorted_values, near) - std::ranges::lower_bound(sorted_values, -near);
-  return static_cast<double>(count) >= kShare * static_cast<double>(sorted_values.size());
+/// Whether a divergence says anything of where these values may be cut: there are many, next to no part of the range
+/// holds much of them, and a twentieth lies within a quarter of the range around zero. Of few values, or of some that
+/// lie on one place, each search finds another range by its own bins; where next to none are near zero it may keep
+/// those few alone: they diverge from nothing.
+bool are_spread(const std::vector<double>& sorted_values) {
+  constexpr std::ptrdiff_t kFewest = 2000;
+  constexpr double kNear = 1.0 / 4, kAroundZero = 1.0 / 20, kPlace = 1.0 / 256, kMostInOne = 1.0 / 16;
+  const auto [first, last] = std::ranges::equal_range(sorted_values, 0.0);
+  const auto count = std::ssize(sorted_values) - (last - first);
+  if (count < kFewest) return false;
+  const double extent = std::max(std::fabs(sorted_values.front()), std::fabs(sorted_values.back()));
+  const auto within = [&](double low, double high) {
+    return std::ranges::upper_bound(sorted_values, high) - std::ranges::lower_bound(sorted_values, low);
+  };
+  const auto share = [&](std::ptrdiff_t some) { return static_cast<double>(some) / static_cast<double>(count); };
+  if (share(within(-kNear * extent, kNear * extent)) < kAroundZero) return false;
+  // Any stretch that holds as many begins at a value.
+  const auto most = static_cast<std::ptrdiff_t>(kMostInOne * static_cast<double>(count));
+  const auto is_place = [&](auto from, auto to) {
+    for (auto value = from; to - value > most; ++value) {
+      if (value[most] - *value < kPlace * extent) return true;
+    }
+    return false;
+  };
+  return !is_place(sorted_values.begin(), first) && !is_place(last, sorted_values.end());
 }
 
 }  // namespace
@@ -204,7 +222,7 @@ std::unique_ptr<const RangeCost> searched_cost(converters::Method method, const 
   if (sorted_values.empty()) return nullptr;
   if (method == converters::Method::mse) return std::make_unique<SquaredError>(sorted_values);
   const bool open = policy.histogram == HistogramBins::unknown || policy.histogram == HistogramBins::first_batch;
-  if (method == converters::Method::entropy && open && surround_zero(sorted_values))
+  if (method == converters::Method::entropy && open && are_spread(sorted_values))
     return std::make_unique<Divergence>(sorted_values);
   return nullptr;
 }

@@ -584,8 +584,12 @@ TensorPtr FakeQuantization::nearest_by_group(std::size_t entry, const Tensor& we
   std::vector<double> all;
   for (std::size_t group = 0; group < groups; ++group) {
     const auto part = std::make_shared<const Tensor>(part_of(weight, group, groups));
-    const std::optional<Tensor> part_bias =
-        bias == nullptr ? std::nullopt : std::optional(part_of(*bias, group, groups));
+    // One value may serve all channels.
+    const bool shared =
+        bias != nullptr && (bias->rank() != 1 || bias->shape().front() % static_cast<std::int64_t>(groups) != 0);
+    const std::optional<Tensor> part_bias = bias == nullptr ? std::nullopt
+                                            : shared        ? std::optional(*bias)
+                                                            : std::optional(part_of(*bias, group, groups));
     const QuantParams params =
         granted_.usual_weight_params(operation.original, *part, axis, part_bias ? &*part_bias : nullptr, input_scale);
     const TensorPtr codes = nearest(part, params);
