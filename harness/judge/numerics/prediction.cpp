@@ -618,9 +618,11 @@ class PredictionCheck {
       if (other != nullptr && other->shape() == expected.shape())
         noisiest = std::max(noisiest, noise_power(expected, *other));
     }
-    const bool gates =
-        modelled() && certain &&
-        with_last_places(noisiest, whole.signal, whole.error) * ratio(loss_limit(distinct)) < whole.signal;
+    // Where ranges are open the limit has to rule out an output that is a quarter too large, as that of the draws.
+    constexpr double kQuarter = 1.0 / 16;
+    const double least = grounds_.leaves_ranges_open() ? kQuarter * whole.signal : whole.signal;
+    const bool gates = modelled() && certain &&
+                       with_last_places(noisiest, whole.signal, whole.error) * ratio(loss_limit(distinct)) < least;
     const bool decides = gates && many;  // else the draws are asked too
     if (gates) reach(tensor);
     if (!whole.comparable()) return decides;
