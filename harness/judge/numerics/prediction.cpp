@@ -152,8 +152,7 @@ class PredictionCheck {
     const Execution* execution;
     const core::TensorMap* reference;
   };
-  /// The output of each draw, or nothing where one has another shape than the float model's, no values or other ones
-  /// than real.
+  /// An output on one draw: the float model's, and the engine's of the same shape.
   struct DrawnOutput {
     const Tensor *expected, *actual;
     const core::TensorMap* inputs;
