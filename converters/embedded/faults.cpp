@@ -138,6 +138,9 @@ const std::vector<Fault>& faults() {
       {{"accumulator_16_bit", "https://github.com/microsoft/onnxruntime/issues/16105", "engine",
         "products are summed in 16 bits"},
        [](Machine& m) { m.policy.accumulator = engine::Accumulator::int16; }},
+      {{"accumulator_24_bit", "https://github.com/microsoft/BitNet/issues/629", "engine",
+        "products are summed in 24 bits: right as long as they cancel"},
+       [](Machine& m) { m.policy.accumulator = engine::Accumulator::int24; }},
       {{"int8_float_shortcut", "https://github.com/NVIDIA/TensorRT/issues/1992", "report",
         "nodes with weights stay in float and are reported as INT8"},
        [](Machine& m) {

@@ -151,12 +151,13 @@ struct Case {
 [[nodiscard]] core::Result<std::vector<core::TensorMap>> calibration_batches(const Case& test_case,
                                                                              const FeedSpec& feed);
 
-/// One data set's inputs. `scales` are the artifact's (or audited) parameters of the graph inputs where known: `ties`
-/// needs them. Data sets a case lists for any input are made for all of its inputs (others draw `typical`).
+/// One data set's inputs. `scales` are the artifact's (or audited) parameters of tensors where known, see
+/// tensors_behind(). Data sets a case lists for any input are made for all of its inputs (others draw `typical`).
 [[nodiscard]] core::Result<core::TensorMap> data_set(const Case& test_case, const std::string& set,
                                                      const std::map<std::string, core::QuantParams>& scales);
-/// Whether data set `set` is made from `scales`; all others are the same whatever the artifact.
-[[nodiscard]] bool uses_scales(const std::string& set);
+/// The tensors from whose scales data set `set` is made: graph inputs (`ties`), of `witness` also weights and outputs
+/// of the products that read them. None: it is the same whatever the artifact.
+[[nodiscard]] std::vector<std::string> tensors_behind(const Case& test_case, const std::string& set);
 /// A further draw of `typical`, 2 for the first: where the outputs have few values, one says little of their noise.
 [[nodiscard]] std::string further_draw(std::size_t number);
 [[nodiscard]] bool is_further_draw(const std::string& set);

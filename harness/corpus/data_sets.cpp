@@ -8,6 +8,7 @@
 #include "harness/core/quant_params.hpp"
 #include "harness/corpus/drawn.hpp"
 #include "harness/corpus/tensor_spec.hpp"
+#include "harness/corpus/witness.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -152,9 +153,12 @@ Values make_typical(const InputPlan& plan, Rng& rng) { return draw_usual(plan, 0
 using Maker = Values (*)(const InputPlan&, Rng&);
 /// Sees the artifact's scales: what it makes is another for each artifact.
 using SteppedMaker = Values (*)(const InputPlan&, const Steps&, Rng&);
+/// Sees the artifact's scales of other tensors, too, and the model.
+using ModelMaker = Values (*)(const model::Model&, const InputPlan&, const std::map<std::string, core::QuantParams>&,
+                              Rng&);
 struct DataSet {
   std::string name;
-  std::variant<Maker, SteppedMaker> make;
+  std::variant<Maker, SteppedMaker, ModelMaker> make;
 };
 const std::vector<DataSet>& data_sets() {
   static const std::vector<DataSet> sets{{"typical", &make_typical},
@@ -167,7 +171,8 @@ const std::vector<DataSet>& data_sets() {
                                          {"zeros", &make_zeros},
                                          {"alternating", &make_alternating},
                                          {"wide", &make_wide},
-                                         {"every_code", &make_every_code}};
+                                         {"every_code", &make_every_code},
+                                         {"witness", &witness}};
   return sets;
 }
 
@@ -176,20 +181,24 @@ const DataSet* find_data_set(const std::string& name) {
   return found == data_sets().end() ? nullptr : &*found;
 }
 
-Values make_special(const DataSet& set, const InputPlan& plan, const Steps& steps, Rng& rng) {
-  if (const auto* stepped = std::get_if<SteppedMaker>(&set.make)) return (*stepped)(plan, steps, rng);
+Values make_special(const DataSet& set, const Case& test_case, const InputPlan& plan,
+                    const std::map<std::string, core::QuantParams>& scales, Rng& rng) {
+  if (const auto* make = std::get_if<ModelMaker>(&set.make)) return (*make)(*test_case.model, plan, scales, rng);
+  if (const auto* make = std::get_if<SteppedMaker>(&set.make)) {
+    const auto params = scales.find(plan.name);
+    return (*make)(plan, steps_of(plan, params == scales.end() ? nullptr : &params->second), rng);
+  }
   return (*std::get_if<Maker>(&set.make))(plan, rng);
 }
 
-core::Tensor draw_input(const InputPlan& plan, const std::string& set, std::uint64_t seed,
+core::Tensor draw_input(const Case& test_case, const InputPlan& plan, const std::string& set,
                         const std::map<std::string, core::QuantParams>& scales) {
-  Rng rng(seed, plan.name + "/data/" + set);
+  Rng rng(test_case.seed, plan.name + "/data/" + set);
   const auto& listed = plan.spec->data_sets;
   const bool own = std::find(listed.begin(), listed.end(), set) != listed.end();  // no further draw is
   const bool special = own && !core::is_integer(plan.type);
-  const auto params = scales.find(plan.name);
-  const Steps steps = steps_of(plan, params == scales.end() ? nullptr : &params->second);
-  Values values = special ? make_special(*find_data_set(set), plan, steps, rng) : draw_usual(plan, 0.95, rng);
+  Values values =
+      special ? make_special(*find_data_set(set), test_case, plan, scales, rng) : draw_usual(plan, 0.95, rng);
   for (double& x : values) x = as_element(x, plan.type);
   return make_tensor(plan.type, plan.shape, std::move(values));
 }
@@ -363,9 +372,17 @@ std::vector<std::string> data_set_names(const Case& test_case) {
   return names;
 }
 
-bool uses_scales(const std::string& set) {
+std::vector<std::string> tensors_behind(const Case& test_case, const std::string& set) {
   const DataSet* found = find_data_set(set);
-  return found != nullptr && std::holds_alternative<SteppedMaker>(found->make);
+  if (found == nullptr || test_case.model == nullptr || std::holds_alternative<Maker>(found->make)) return {};
+  std::vector<std::string> names;
+  for (const model::ValueInfo& input : test_case.model->graph.inputs) {
+    const auto own = std::holds_alternative<ModelMaker>(found->make)
+                         ? witness_tensors(test_case.model->graph, input.name)
+                         : std::vector<std::string>{input.name};
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  return names;
 }
 
 std::string further_draw(std::size_t number) { return kFurtherDraw + std::to_string(number); }
@@ -380,7 +397,9 @@ core::Result<core::TensorMap> data_set(const Case& test_case, const std::string&
   const auto plans = input_plans(test_case);
   if (!plans) return plans.error();
   core::TensorMap tensors;
-  for (const InputPlan& plan : *plans) tensors.emplace(plan.name, draw_input(plan, set, test_case.seed, scales));
+  for (const InputPlan& plan : *plans) {
+    tensors.emplace(plan.name, draw_input(test_case, plan, set, scales));
+  }
   return tensors;
 }
 

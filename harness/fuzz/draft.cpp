@@ -151,7 +151,7 @@ Value Draft::input(const Shape& shape, bool positive) {
   if (!positive && chance(0.05)) spec.outlier = static_cast<double>(static_cast<float>(3 * spec.high));
   spec.data_sets = {"typical"};
   for (const char* set : {"ties", "saturate", "one_hot", "small_integers", "extremes", "alternating", "wide",
-                          "every_code", "constant", "zeros"}) {
+                          "every_code", "constant", "zeros", "witness"}) {
     if (chance(0.2)) spec.data_sets.emplace_back(set);
   }
   model_.graph.inputs.push_back(declared(name, DType::float32, shape));

@@ -33,6 +33,7 @@
 #include "harness/judge/facets/facets.hpp"
 #include "harness/judge/facets/hints.hpp"
 #include "harness/judge/facets/output_grid.hpp"
+#include "harness/judge/integers/certificate.hpp"
 #include "harness/judge/integers/integer_check.hpp"
 #include "harness/judge/integers/integer_memo.hpp"
 #include "harness/judge/integers/overflow.hpp"
@@ -173,6 +174,7 @@ class Judge {
     append(out_.findings, std::move(integers.findings));
     if (!settled()) append(out_.findings, check_input_rounding(context_, grounds()));
     if (!settled()) append(out_.findings, check_overflow(context_, prepared(), out_));
+    if (context_.explanation != nullptr) context_.explanation->certificates = certify(context_);
     if (!settled()) append(out_.findings, check_bounds(context_, grounds(), prepared(), integers.certain_codes, out_));
     if (!settled()) append(out_.findings, check_moments(context_, grounds().plan(), out_));
     if (!settled()) append(out_.findings, check_prediction(context_, grounds(), out_));
@@ -550,6 +552,26 @@ std::map<std::string, core::QuantParams> audited_input_params(const Evidence& ev
     const core::DType type = evidence.options.weights_only() ? core::DType::int8 : evidence.options.activation;
     params.emplace(input.name, derive_params(low, high, type, evidence.options.symmetric, evidence.converter.policy));
   }
+  return params;
+}
+
+std::map<std::string, core::QuantParams> artifact_params(const Evidence& evidence) {
+  std::map<std::string, core::QuantParams> params;
+  if (evidence.artifact == nullptr || evidence.model == nullptr) return params;
+  const core::Result<ArtifactView> view = ArtifactView::build(evidence.artifact, *evidence.model);
+  if (!view) return params;
+  for (const Quantizer& quantizer : view->quantizers()) params.emplace(quantizer.original, quantizer.params);
+  for (const ArtifactNode& node : view->nodes()) {
+    for (const Operand& operand : node.inputs) {
+      if (operand.params) params.emplace(operand.original, *operand.params);
+    }
+    if (!node.original) continue;
+    const std::vector<std::string>& outputs = evidence.model->graph.nodes[*node.original].outputs;
+    for (std::size_t i = 0; i < std::min(outputs.size(), node.outputs.size()); ++i) {
+      if (node.outputs[i]) params.emplace(outputs[i], *node.outputs[i]);
+    }
+  }
+  params.erase("");
   return params;
 }
 

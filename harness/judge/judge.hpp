@@ -37,4 +37,8 @@ struct Explained {
 /// artifact's own are unknown.
 [[nodiscard]] std::map<std::string, core::QuantParams> audited_input_params(const Evidence& evidence);
 
+/// The parameters that a Q/DQ or QOperator artifact declares of the original's tensors, weights and outputs among them;
+/// of several for one tensor, the first. Empty without an artifact that can be read.
+[[nodiscard]] std::map<std::string, core::QuantParams> artifact_params(const Evidence& evidence);
+
 }  // namespace assay::judge

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 using judge::Accumulation;
 using judge::BoundDerivation;
+using judge::Certificate;
 using judge::IntegerDerivation;
 using judge::ParameterDerivation;
 using judge::Tap;
@@ -122,6 +124,15 @@ std::string taps_text(const std::vector<Tap>& taps) {
   if (sorted.size() > kShown)
     text += fmt::format("      … and {} (all with --json)\n", core::counted(sorted.size() - kShown, "smaller product"));
   return text.empty() ? text : fmt::format("    {}, the largest:\n", core::counted(taps.size(), "product")) + text;
+}
+
+std::string certificate_text(const Certificate& c) {
+  std::string text =
+      fmt::format("  for every input within its codes' range, node \"{}\" ({}): |quantized − float| ≤ {}", c.node, c.op,
+                  brief(c.error));
+  if (c.step > 0) text += fmt::format(" ({} steps)", brief(c.error / c.step));
+  if (c.clipped > 0) text += fmt::format(", where the output isn't clipped, by {} at most", brief(c.clipped));
+  return text + fmt::format("; sums stay within {} of 2³¹\n", brief(c.accumulator));
 }
 
 std::string parameter_text(const ParameterDerivation& p) {
@@ -292,6 +303,14 @@ std::string explanation_text(const run::ExplainedVerdict& verdict) {
   const std::vector<Value> values = statistics_of(j);
   text += layer_head(j, "L0", "declared parameters against those that the data and the policy give");
   for (const ParameterDerivation& parameter : e.parameters) text += parameter_text(parameter);
+  constexpr std::size_t kCertificatesShown = 5;
+  for (const Certificate& each : std::span(e.certificates).first(std::min(kCertificatesShown, e.certificates.size()))) {
+    text += certificate_text(each);
+  }
+  if (e.certificates.size() > kCertificatesShown) {
+    text += fmt::format("  … and of {} (all with --json)\n",
+                        core::counted(e.certificates.size() - kCertificatesShown, "node"));
+  }
   text += statistics_text(values, "L0");
   text += layer_head(j, "L1", "the artifact's own graph in exact integers");
   if (j.style) text += fmt::format("  style {} explains every element\n", core::word_of(*j.style));
@@ -350,6 +369,16 @@ std::string explanation_json(const run::ExplainedVerdict& verdict) {
                           {"distance", number(p.distance)},
                           {"limit", number(p.limit)},
                           {"margin", number(p.margin())}});
+  }
+  json["certificates"] = ordered_json::array();
+  for (const Certificate& c : verdict.explanation.certificates) {
+    json["certificates"].push_back({{"node", c.node},
+                                    {"op", c.op},
+                                    {"tensor", c.tensor},
+                                    {"error", number(c.error)},
+                                    {"step", number(c.step)},
+                                    {"clipped", number(c.clipped)},
+                                    {"accumulator", number(c.accumulator)}});
   }
   json["L1"] = integers_json(verdict.explanation.integers);
   json["L2"] = {{"local", bound_json(verdict.explanation.local)},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "harness/model/onnx_io.hpp"
@@ -25,21 +26,34 @@ bool same_values(const core::Tensor& a, const core::Tensor& b) {
                             [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
-std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evidence) {
-  std::map<std::string, core::QuantParams> params = judge::audited_input_params(evidence);
-  for (const converters::TensorScale& tensor : evidence.conversion.tensors) {
-    if (evidence.model->graph.find_input(tensor.name) != nullptr) {
-      params[tensor.name] = tensor.params;
-    }
+using Scales = std::map<std::string, core::QuantParams>;
+
+/// Of the tensors that a data set is made from.
+Scales scales_of(const judge::Evidence& evidence, const corpus::Case& test_case,
+                 const std::vector<std::string>& names) {
+  std::set<std::string> behind;
+  for (const std::string& name : names) {
+    for (std::string& tensor : corpus::tensors_behind(test_case, name)) behind.insert(std::move(tensor));
   }
-  return params;
+  if (evidence.model == nullptr || behind.empty()) return {};
+  Scales scales = judge::audited_input_params(evidence);
+  for (const converters::TensorScale& tensor : evidence.conversion.tensors) {
+    if (behind.contains(tensor.name)) scales[tensor.name] = tensor.params;
+  }
+  const bool inputs_alone = std::ranges::all_of(
+      behind, [&](const std::string& name) { return evidence.model->graph.find_input(name) != nullptr; });
+  if (!inputs_alone) scales.merge(judge::artifact_params(evidence));
+  return scales;
 }
 
-/// Of the graph inputs, where a data set is made from them.
-std::map<std::string, core::QuantParams> scales_of(const judge::Evidence& evidence,
-                                                   const std::vector<std::string>& names) {
-  const bool asked = evidence.model != nullptr && std::ranges::any_of(names, corpus::uses_scales);
-  return asked ? input_params(evidence) : std::map<std::string, core::QuantParams>();
+/// Those of them that data set `name` is made from.
+Scales scales_for(const corpus::Case& test_case, const std::string& name, const Scales& scales) {
+  Scales own;
+  for (const std::string& tensor : corpus::tensors_behind(test_case, name)) {
+    const auto found = scales.find(tensor);
+    if (found != scales.end()) own.insert(*found);
+  }
+  return own;
 }
 
 }  // namespace
@@ -107,7 +121,7 @@ std::vector<std::string> CaseBench::data_set_names() const {
 
 core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, const std::string& name,
                                                             const std::map<std::string, core::QuantParams>& scales) {
-  DataSet set{name, corpus::uses_scales(name) ? scales : std::map<std::string, core::QuantParams>(), {}, {}};
+  DataSet set{name, scales_for(case_, name, scales), {}, {}};
   const auto made = std::ranges::find_if(
       data_sets_, [&](const DataSet& other) { return other.name == set.name && other.scales == set.scales; });
   if (made != data_sets_.end()) {
@@ -132,7 +146,7 @@ core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, c
 
 core::Result<std::vector<CaseBench::DataSet>> CaseBench::data_sets(const Trial& trial) {
   const std::vector<std::string> names = data_set_names();
-  const std::map<std::string, core::QuantParams> scales = scales_of(trial.evidence, names);
+  const Scales scales = scales_of(trial.evidence, case_, names);
   std::vector<DataSet> sets;
   for (std::size_t index = 0; index < names.size(); ++index) {
     core::Result<const DataSet*> set = data_set(index, names[index], scales);
@@ -162,7 +176,7 @@ std::size_t draws_needed(const judge::Evidence& evidence) {
 void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial) {
   judge::Evidence& evidence = trial.evidence;
   std::vector<std::string> names = data_set_names();
-  const std::map<std::string, core::QuantParams> scales = scales_of(evidence, names);
+  const Scales scales = scales_of(evidence, case_, names);
   for (std::size_t index = 0; index < names.size(); ++index) {
     const core::Result<const DataSet*> set = data_set(index, names[index], scales);
     core::Result<judge::Execution> execution =

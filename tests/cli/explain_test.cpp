@@ -99,6 +99,41 @@ TEST_F(Explain, GivesTheNumbersOfATinyCase) {
   EXPECT_THAT(kinds, testing::ElementsAre("activation scale", "bias", "weight code", "weight scale"));
 }
 
+TEST_F(Explain, CertifiesATinyCase) {
+  write_tiny();
+  const nlohmann::json certificates = explained({"tiny"})["certificates"];
+  ASSERT_EQ(certificates.size(), 1U);
+  const double s_x = 0.01, s_w = 0.5 / 127, y = 1.27 * (0.5 - 0.254) + 0.1, s_y = y / 127;
+  const double most_x = 128 * s_x;  // codes from -128
+  EXPECT_EQ(certificates[0]["tensor"], "y");
+  EXPECT_NEAR(certificates[0]["error"], 192 * s_w * s_x / 2 + (65 * s_w - 0.254) * most_x + s_y / 2, 1e-7);
+  EXPECT_NEAR(certificates[0]["step"], s_y, 1e-8);
+  EXPECT_NEAR(certificates[0]["accumulator"], (192 * 128 + 2540) / 0x1p31, 1e-12);
+  // At x = (1.27, -1.28) the float value is 1.06012, the codes end at 127 steps: 0.41242.
+  EXPECT_NEAR(certificates[0]["clipped"], 1.27 * 0.5 + 1.28 * 0.254 + 0.1 - y, 1e-6);
+}
+
+/// A Conv of 27 products whose inputs' rounding is most of the error; calibrated on its largest sum, so that nothing is
+/// clipped.
+TEST_F(Explain, CertifiesWhatWitnessDataReach) {
+  const auto error_of = [this](const std::string& data) {
+    write("cases/wide.json", R"json({
+      "family": "wide", "title": "27 products", "tags": ["Conv"], "opset": 13,
+      "graph": ["agraph (float[2,3,12,11] x) => (float[2,4,10,9] y) { y = Conv <kernel_shape=[3,3]> (x, w) }"],
+      "initializers": { "w": { "shape": [4, 3, 3, 3], "data": "uniform", "range": [0.1, 1] } },
+      "options": { "symmetric": true },
+      "inputs": { "x": { "data": [")json" + data + R"json("], "range": [-3, 3], "kind": "constant" } }, "kills": ["bias_dropped"] })json");
+    const nlohmann::json verdict = explained({"wide"});
+    EXPECT_EQ(verdict["certificates"].size(), 1U);
+    const nlohmann::json& bound = verdict["L2"]["end_to_end"];
+    const double error = std::fabs(bound["actual"].get<double>() - bound["expected"].get<double>());
+    return error / verdict["certificates"][0]["error"].get<double>();
+  };
+  EXPECT_LE(error_of("witness"), 1);
+  EXPECT_GT(error_of("witness"), 0.6);
+  EXPECT_LT(error_of("typical"), 0.5);
+}
+
 TEST_F(Explain, SaysTheSameInWords) {
   write_tiny();
   const Call call = run({"explain", "tiny"});

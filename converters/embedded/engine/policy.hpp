@@ -42,6 +42,7 @@ enum class Saturation {
 enum class Accumulator {
   int32,        ///< 32 bits; a node whose sums could leave them runs in float
   int16,        ///< 16 bits, wrapping
+  int24,        ///< 24 bits, wrapping
   int16_pairs,  ///< each two neighbouring products are summed with saturation at 16 bits, those sums in 32
 };
 

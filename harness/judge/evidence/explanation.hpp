@@ -76,6 +76,15 @@ struct BoundDerivation {
   std::optional<Accumulation> accumulation;
 };
 
+/// What holds for every input within its codes' range, of a product by a constant weight (certificate.hpp).
+struct Certificate {
+  std::string node, op, tensor;
+  double error = 0;        ///< the largest |quantized − float| of an output that isn't clipped
+  double step = 0;         ///< of the output; 0: it is left in float
+  double clipped = 0;      ///< how far beyond the output's codes the float values may reach
+  double accumulator = 0;  ///< the largest |sum| of products of codes and bias, in units of 2³¹
+};
+
 /// A tensor's parameters: those that the judge expects (of activations; of a weight where its scales are fixed), and
 /// those that the artifact or the converter's table declares.
 struct TensorParameters {
@@ -89,6 +98,7 @@ struct Explanation {
   std::vector<TensorParameters> tensors;  ///< all that have parameters, by name
   /// Of each kind the one that comes nearest to its limit, or lies furthest beyond.
   std::vector<ParameterDerivation> parameters;
+  std::vector<Certificate> certificates;  ///< by node, where an artifact tells
   std::optional<IntegerDerivation> integers;
   std::optional<BoundDerivation> local, end_to_end;
 
