@@ -509,15 +509,39 @@ class InItsForm {
   std::shared_ptr<const OriginalForm> form_;
 };
 
+/// A copy has the same values, and a converter that removes the operator knows one name of the two: what it reports of
+/// the copy counts for what is copied, where it says nothing of that.
+void tell_of_copies(Evidence& evidence) {
+  std::vector<converters::TensorScale>& tensors = evidence.conversion.tensors;
+  if (tensors.empty() || evidence.model == nullptr) return;
+  const auto find = [&](const std::string& name) {
+    return std::ranges::find(tensors, name, &converters::TensorScale::name);
+  };
+  const auto tell = [&](const std::string& from, const std::string& to) {
+    const auto told = find(from);
+    if (to.empty() || told == tensors.end() || find(to) != tensors.end()) return;
+    converters::TensorScale copy = *told;
+    copy.name = to;
+    tensors.push_back(std::move(copy));
+  };
+  const std::vector<model::Node>& nodes = evidence.model->graph.nodes;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (traits_of(*node).movement == Movement::copies && !node->outputs.empty() && !node->inputs.empty())
+      tell(node->outputs.front(), node->inputs.front());
+  }
+}
+
 }  // namespace
 
 Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth) {
+  tell_of_copies(evidence);
   const InItsForm form(evidence);
   const Indexed indexed(evidence);
   return Judge(evidence, cache, planned_verdicts, depth).run();
 }
 
 Explained explain(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
+  tell_of_copies(evidence);
   const InItsForm form(evidence);
   const Indexed indexed(evidence);
   Explained out;

@@ -88,6 +88,12 @@ TensorPtr find_constant(const Constants& constants, std::string_view name) {
   return found == constants.end() ? nullptr : found->second;
 }
 
+bool has_matrix_bias(const Node& node, const Constants& constants) {
+  if (traits_of(node).product != Product::gemm) return false;
+  const auto bias = constants.find(node.input(2));
+  return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
+}
+
 bool only_moves(const Node& node, const Constants& constants) {
   const bool pads = traits_of(node).movement == Movement::pads && node.string_or("mode", "constant") == "constant";
   const TensorPtr value = pads ? find_constant(constants, node.input(2)) : nullptr;

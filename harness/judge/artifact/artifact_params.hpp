@@ -16,6 +16,10 @@ namespace assay::judge {
 /// too, since zero has a code under all parameters.
 [[nodiscard]] bool only_moves(const model::Node& node, const Constants& constants);
 
+/// A Gemm's C that is not one value per column: no accumulator can begin with it, so that engines have no INT8 form of
+/// such a product, or add it apart.
+[[nodiscard]] bool has_matrix_bias(const model::Node& node, const Constants& constants);
+
 /// The scales of a QuantizeLinear of values of `rank`, with their axis and block and nothing else.
 [[nodiscard]] core::QuantParams quantizer_steps(const model::Node& quantizer, const core::Tensor& scale,
                                                 std::int64_t rank);

@@ -95,6 +95,7 @@ class LegalRanges {
   /// The extremes of a constant, whatever the method: it need not be calibrated.
   [[nodiscard]] std::optional<AllowedRange> exact_constant(const std::string& tensor) const;
   [[nodiscard]] bool is_moved_in_the_artifact(const std::string& tensor, const core::QuantParams& params) const;
+  [[nodiscard]] bool fits_a_constant(const std::string& constant, const core::QuantParams& params) const;
   [[nodiscard]] bool keeps_its_input(const std::string& tensor, const core::QuantParams& params) const;
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor, const converters::Options& options) const;
   /// The range that the policy states for what makes `tensor`.

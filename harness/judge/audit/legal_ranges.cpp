@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <tuple>
@@ -420,6 +421,24 @@ bool LegalRanges::is_moved_in_the_artifact(const std::string& tensor, const core
   });
 }
 
+/// False where `constant` is one and codes with `params` aren't made for its own values, as activations or as
+/// weights are.
+bool LegalRanges::fits_a_constant(const std::string& constant, const core::QuantParams& params) const {
+  const auto value = context_.alignment->constants.find(constant);
+  if (value == context_.alignment->constants.end() || !value->second->is_real() || params.scale.size() != 1 ||
+      core::is_real(params.type) || context_.evidence.options.method != converters::Method::minmax) {
+    return true;
+  }
+  double low = 0, high = 0;
+  for (const double each : value->second->reals()) {
+    low = std::min(low, each);
+    high = std::max(high, each);
+  }
+  AllowedRange range{{low, low}, {high, high}, 0, constant, false, unsigned_center_, {}, {}, {}};
+  return std::ranges::any_of(std::array{false, true},
+                             [&](bool symmetric) { return !check_params(params, range, symmetric, policy_); });
+}
+
 /// Whether the tensor's codes are those of the tensor it was moved from: what these lose was lost before. (A MaxPool's
 /// values have other quantiles than its input's.)
 bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantParams& params) const {
@@ -430,6 +449,7 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   const std::string& input = node.inputs.front();
   const std::vector<std::string>* stated = stated_sharers(tensor);
   if (stated != nullptr && std::ranges::find(*stated, input) == stated->end()) return false;
+  if (!fits_a_constant(input, params)) return false;
   if (context_.artifact != nullptr) {
     // A constant's codes have no quantizer: what the operator reads tells.
     const ArtifactNode* made = context_.alignment->made(*producer);

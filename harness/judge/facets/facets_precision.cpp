@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/facets/facets.hpp"
@@ -12,13 +13,6 @@ namespace assay::judge {
 namespace {
 
 using model::Node;
-
-/// A Gemm's C that is not one value per column: no accumulator can begin with it, so such a product has no INT8 form.
-bool has_matrix_bias(const Node& node, const Constants& constants) {
-  if (traits_of(node).product != Product::gemm) return false;
-  const auto bias = constants.find(node.input(2));
-  return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
-}
 
 /// Every data operand is codes. A constant slope of PRelu may stay as it is: then the operator is a table for each
 /// slope.

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/audit/granted_params.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -40,9 +44,17 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& g
   if (context.ranges != nullptr && (any_free_scale(*context.ranges) || any_bias_beyond_codes(context))) {
     return std::nullopt;
   }
+  // What may stay in float carries none of its own.
+  const Alignment& alignment = *context.alignment;
+  if (std::ranges::any_of(alignment.operations, [&](const Alignment::Operation& entry) {
+        return has_matrix_bias(entry.node, alignment.constants);
+      })) {
+    return std::nullopt;
+  }
   double error = 0, predicted = 0, signal = 0;
   DistinctCount distinct(kDistinctOutputs);  // more of them decide nothing
   NoiseEvidence evidence;
+  const std::set<std::string> varying = varying_tensors(context.evidence.model->graph);
   for (std::size_t i = 0; i < context.evidence.executions.size(); ++i) {
     const Execution& execution = context.evidence.executions[i];
     if (execution.data_set != "typical" || execution.reply.outcome != converters::Outcome::ok ||
@@ -57,9 +69,10 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& g
       const auto actual = execution.outputs.find(output.name);
       const auto expected = context.reference[i]->find(output.name);
       const auto variance = noise->variance.find(output.name);
-      if (actual == execution.outputs.end() || expected == context.reference[i]->end() ||
-          variance == noise->variance.end() || !actual->second.is_real() || !expected->second.is_real() ||
-          actual->second.shape() != expected->second.shape()) {
+      // What is made of constants alone is computed once, in float.
+      if (!varying.contains(output.name) || actual == execution.outputs.end() ||
+          expected == context.reference[i]->end() || variance == noise->variance.end() || !actual->second.is_real() ||
+          !expected->second.is_real() || actual->second.shape() != expected->second.shape()) {
         continue;
       }
       const std::span<const double> is = actual->second.reals();

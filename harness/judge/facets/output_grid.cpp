@@ -17,6 +17,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -207,6 +208,7 @@ class OutputGrid {
   /// Whether the node is known to run in INT8, by the converter's word or since that is asked of it.
   [[nodiscard]] bool is_quantized(const Node& node, const model::Graph& graph) const {
     if (runs_in_float(evidence_, node)) return false;
+    if (reported_precision(evidence_, node.name) == nullptr && has_matrix_bias(node, constants_)) return false;
     const bool named_once = std::ranges::count(graph.nodes, node.name, &Node::name) == 1;
     if (named_once && reported_precision(evidence_, node.name) != nullptr) return true;
     const auto demand = demanded_precision(evidence_, node);

@@ -700,10 +700,9 @@ class PredictionCheck {
     if (leaves_own_ranges_open(evidence)) suppose(&Supposed::own_ranges);
     suppose(&Supposed::real_outputs);
     const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
-    if (!lists_scales(evidence) && evidence.converter.policy.shares &&
-        std::ranges::any_of(evidence.model->graph.nodes, joins)) {
-      suppose(&Supposed::joined_scales);
-    }
+    const bool open_joins = !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, joins);
+    if (open_joins && evidence.converter.policy.shares) suppose(&Supposed::joined_scales);
+    if (open_joins && !context_.open_ranges) suppose(&Supposed::covering_joins);
     if (evidence.converter.policy.arithmetic != converters::EngineArithmetic::floating)
       suppose(&Supposed::rounds_twice);
     return all;

@@ -8,9 +8,11 @@
 
 #include "harness/core/float_format.hpp"
 #include "harness/core/rng.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/normalization_limits.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"
@@ -272,7 +274,8 @@ void FakeQuantization::assume_roundings() {
   const auto assume = [&](const std::string& tensor) {
     const auto join = joins.find(tensor);
     const auto audited = params.find(join == joins.end() ? tensor : join->second);
-    const bool real = supposed_.stay_real.contains(tensor) && !is_read_in_int8(tensor);
+    const bool real =
+        (supposed_.stay_real.contains(tensor) && !is_read_in_int8(tensor)) || is_read_for_biases_alone(tensor);
     if (audited != params.end() && !told.contains(tensor) && !real)
       roundings_[tensor].push_back({audited->second, "", false});
   };
@@ -285,6 +288,8 @@ void FakeQuantization::assume_roundings() {
         if (supposed_.rounds_around_float || is_read_in_int8(output)) assume(output);
       } else if (moves(node)) {
         roundings_[output] = roundings(node.inputs.front());
+      } else if (const auto wide = covering(node)) {
+        roundings_[output].push_back({*wide, "", false});
       } else if (!is_fused(node, output)) {
         assume(output);
       }
@@ -319,6 +324,31 @@ std::map<std::string, std::string, std::less<>> FakeQuantization::joined() const
     for (std::size_t i = 0; i < (joins_operands ? node->inputs.size() : 1); ++i) joins[node->inputs[i]] = result;
   }
   return joins;
+}
+
+/// Parameters of the join's result where it covers its operands' codes; nothing where that isn't supposed, or where
+/// they reach no farther than it does itself.
+std::optional<QuantParams> FakeQuantization::covering(const Node& join) const {
+  if (!supposed_.covering_joins || traits_of(join).movement != Movement::joins || context_.ranges == nullptr)
+    return std::nullopt;
+  const auto own = context_.ranges->find(join.outputs.front());
+  if (own == context_.ranges->end() || !own->second.finite) return std::nullopt;
+  double low = own->second.low, high = own->second.high;
+  for (const std::string& input : join.inputs) {
+    std::string source = input;
+    for (auto maker = wiring_.producer(source); maker; maker = wiring_.producer(source)) {
+      const Node& node = context_.evidence.model->graph.nodes[*maker];
+      if (!moves(node) || traits_of(node).movement == Movement::joins || node.inputs.empty()) break;
+      source = node.inputs.front();
+    }
+    const auto range = context_.ranges->find(source);
+    if (range == context_.ranges->end() || !range->second.finite) continue;
+    low = std::min(low, range->second.low);
+    high = std::max(high, range->second.high);
+  }
+  if (low == own->second.low && high == own->second.high) return std::nullopt;
+  return derive_params(low, high, context_.evidence.options.activation, context_.evidence.options.symmetric,
+                       context_.evidence.converter.policy.without_floor());
 }
 
 /// Nothing but nodes that only move reads the tensor, and what they make are outputs that nothing else reads.
@@ -394,7 +424,25 @@ bool FakeQuantization::runs_in_float(std::size_t entry) const {
   if (!context_.evidence.options.calibrates()) return true;
   if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
   const Node& node = context_.evidence.model->graph.nodes[plan_.alignment().operations[entry].original];
-  return judge::runs_in_float(context_.evidence, node) || (context_.artifact == nullptr && has_no_int8_form(node));
+  if (judge::runs_in_float(context_.evidence, node)) return true;
+  return context_.artifact == nullptr && (has_no_int8_form(node) || stays_for_its_bias(node));
+}
+
+bool FakeQuantization::may_stay_for_its_bias(const Node& node) const {
+  return context_.artifact == nullptr && reported_precision(context_.evidence, node.name) == nullptr && !given_ &&
+         has_matrix_bias(node, plan_.alignment().constants);
+}
+
+bool FakeQuantization::stays_for_its_bias(const Node& node) const {
+  return !supposed_.matrix_bias_on_codes && may_stay_for_its_bias(node);
+}
+
+/// Nothing else reads the tensor: such nodes take it as it is.
+bool FakeQuantization::is_read_for_biases_alone(const std::string& tensor) const {
+  const auto& readers = wiring_.consumers(tensor);
+  return !readers.empty() && !wiring_.is_output(tensor) && std::ranges::all_of(readers, [&](std::size_t reader) {
+    return stays_for_its_bias(context_.evidence.model->graph.nodes[reader]);
+  });
 }
 
 /// Where no precision map tells: an operator that computes, of which the converter says that it has no INT8 form, alone
@@ -415,7 +463,9 @@ bool FakeQuantization::has_no_int8_form(const Node& node) const {
 bool FakeQuantization::keeps_weight(std::size_t entry) const {
   if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
   const Alignment::Operation& made = plan_.alignment().operations[entry];
-  return judge::keeps_weight(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
+  const Node& node = context_.evidence.model->graph.nodes[made.original];
+  return judge::keeps_weight(context_.evidence, node) ||
+         (!context_.evidence.options.weights_only() && stays_for_its_bias(node));
 }
 
 void FakeQuantization::quantize_constants(std::size_t entry) {
@@ -487,6 +537,11 @@ bool FakeQuantization::leaves_bodies_open() const {
     return std::ranges::any_of(model::captured_names(entry.node),
                                [&](const std::string& name) { return !roundings(name).empty(); });
   });
+}
+
+bool FakeQuantization::leaves_matrix_biases_open() const {
+  return std::ranges::any_of(context_.evidence.model->graph.nodes,
+                             [&](const Node& node) { return may_stay_for_its_bias(node); });
 }
 
 void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made) {

@@ -31,6 +31,9 @@ struct Supposed {
   bool real_outputs = false;
   /// What goes into a join that shares scales has the join's for all of its readers.
   bool joined_scales = false;
+  /// A join's own range covers what its operands' codes reach to, which have their range from what they are moved from;
+  /// otherwise what its values reach to.
+  bool covering_joins = false;
   /// Sums, and what a join brings to another scale, are rounded twice: a doubling multiplication with a factor from ½
   /// to 1 rounds to a fraction of a step, and the shift behind it to a whole one, both away from zero at ties
   /// (gemmlowp).
@@ -46,6 +49,8 @@ struct Supposed {
   bool matrices_by_channel = false;
   /// Branches and bodies read the values of the tensors around them, not what codes leave of them.
   bool bodies_read_real = false;
+  /// A Gemm whose C is a matrix is on codes, the matrix added to its sums; otherwise it stays in float.
+  bool matrix_bias_on_codes = false;
   /// Ranges whose ends the method leaves open are the narrowest that it allows, not the widest.
   bool narrowest_ranges = false;
 };
@@ -73,6 +78,7 @@ class FakeQuantization {
   [[nodiscard]] ConstantForm usual_form_of_constants() const;
   [[nodiscard]] bool leaves_matrices_open() const { return matrices_open_; }
   [[nodiscard]] bool leaves_bodies_open() const;
+  [[nodiscard]] bool leaves_matrix_biases_open() const;
   /// From the next run on, an element of `tensor` is moved by `offset` before it is rounded; 0: as computed.
   void nudge(const std::string& tensor, std::size_t element, double offset) { nudges_[tensor][element] = offset; }
   /// From the next run on, what an inference finds the range of is moved by up to half a step before it is rounded, as
@@ -108,6 +114,7 @@ class FakeQuantization {
   [[nodiscard]] std::string listed_without_tensor() const;
   void assume_roundings();
   [[nodiscard]] std::map<std::string, std::string, std::less<>> joined() const;
+  [[nodiscard]] std::optional<core::QuantParams> covering(const Node& join) const;
   [[nodiscard]] bool comes_real(const std::string& tensor) const;
   [[nodiscard]] bool goes_out_unread(const std::string& tensor) const;
   void quantize_constants(std::size_t entry);
@@ -119,6 +126,9 @@ class FakeQuantization {
   [[nodiscard]] const ArtifactNode* made_of(std::size_t entry) const;
   [[nodiscard]] bool runs_in_float(std::size_t entry) const;
   [[nodiscard]] bool has_no_int8_form(const Node& node) const;
+  [[nodiscard]] bool may_stay_for_its_bias(const Node& node) const;
+  [[nodiscard]] bool stays_for_its_bias(const Node& node) const;
+  [[nodiscard]] bool is_read_for_biases_alone(const std::string& tensor) const;
   [[nodiscard]] bool keeps_weight(std::size_t entry) const;
   [[nodiscard]] bool is_read_in_int8(const std::string& tensor) const;
   [[nodiscard]] bool is_fused(const Node& maker, const std::string& tensor) const;

@@ -189,10 +189,19 @@ void QuantizationPlan::assume_roundings() {
   for (const Alignment::Operation& entry : model_.operations) {
     for (const std::string& output : entry.node.outputs) {
       if (!output.empty()) {
-        assume(output, keeps_its_codes(entry.node, context_.evidence));
+        assume(output, keeps_its_codes(entry.node, context_.evidence) && !moves_constants(entry.node));
       }
     }
   }
+}
+
+/// Takes elements of a table of weights, or the like: nothing before it has codes.
+bool QuantizationPlan::moves_constants(const Node& node) const {
+  if (!only_moves(node)) return false;
+  for (std::size_t i = 0; i < std::min(data_input_count(node), node.inputs.size()); ++i) {
+    if (!model_.constants.contains(node.inputs[i])) return false;
+  }
+  return true;
 }
 
 std::string QuantizationPlan::rounded_source(std::size_t entry, std::size_t index) const {
@@ -272,7 +281,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
       if (const auto limits = normalization_limits(entry.node, i, model_.constants, made->inputs[i], context_.evidence))
         value = kept_within(value, limits->elements);
     } else if (real && may_quantize && context_.artifact == nullptr && context_.evidence.options.calibrates() &&
-               !only_moves(entry.node) && i < data_input_count(entry.node) && found->second->size() > 0) {
+               (!only_moves(entry.node) || moves_constants(entry.node)) && i < data_input_count(entry.node) &&
+               found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.
       value = enclosure_around(
           found->second, own_radius(found->second, context_.evidence.options, context_.evidence.converter.policy));

@@ -79,6 +79,7 @@ class QuantizationPlan {
   void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
   void grant_folded(std::size_t entry, const WeightSlots& slots);
   [[nodiscard]] const CodeSpan* data_span(std::size_t entry, std::size_t index) const;
+  [[nodiscard]] bool moves_constants(const model::Node& node) const;
   [[nodiscard]] bool runs_in_float(const Alignment::Operation& entry) const;
 
   const LayerContext& context_;

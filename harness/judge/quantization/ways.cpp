@@ -62,6 +62,7 @@ std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const 
   or_else(leaves_float_surroundings_open(context.evidence), &Supposed::rounds_around_float, true);
   or_else(plain.leaves_matrices_open(), &Supposed::matrices_by_channel, true);
   or_else(plain.leaves_bodies_open(), &Supposed::bodies_read_real, true);
+  or_else(plain.leaves_matrix_biases_open(), &Supposed::matrix_bias_on_codes, true);
   if (plain.leaves_constants_open()) {
     const std::size_t count = all.size();
     for (const ConstantForm form : {ConstantForm::as_activations, ConstantForm::as_weights, ConstantForm::real}) {
