@@ -85,6 +85,7 @@ class NoiseWalk {
         }
       }
     }
+    if (sums_products(node)) add_halves_read(index, inputs);
     const auto outputs = run_node(node, inputs);
     if (!outputs) {
       return false;
@@ -152,6 +153,16 @@ class NoiseWalk {
     const CodeSpan& span = *roundings.front().span;
     const bool finest = steps_ == Steps::finest;
     add_steps([&](double value) { return finest ? span.least_half(value) : span.half(value); }, noisy);
+  }
+
+  /// A product in floats of 16 bits reads its operands, weights among them, as such.
+  void add_halves_read(std::size_t index, std::vector<Noisy>& inputs) const {
+    const double unit = plan_.half_unit_of(index);
+    if (unit == 0 || steps_ == Steps::finest) return;
+    for (Noisy& input : inputs) {
+      if (input.value != nullptr && input.value->is_real())
+        add_steps([unit](double value) { return half_error(unit, value); }, input);
+    }
   }
 
   /// What is computed in floats of 16 bits the original rounds to them, and the artifact on its own: an artifact that
