@@ -269,6 +269,10 @@ def checks(root, bundle_folder, place):
     import kit
     fewest_passes(kit, place)
     written_by_hand(kit, place)
+    in_float = {"facet": "precision"}
+    first = [kit.checks_of(SimpleNamespace(headline=in_float, findings=[in_float, *others]))[0].__name__
+             for others in ([], [in_float], [in_float, {"facet": "numerics"}])]
+    check(first == ["precision", "precision", "numerics"], "a node in float, and wrong values besides:", first)
     noise = 'tensor "y", data set "typical": SQNR 9.1 dB, where the roundings of this conversion leave 31.2 dB and not less than 27.8 dB'
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},

@@ -552,6 +552,13 @@ def write_given(bundle, maker, folder):
     return f"the float model that {tool} makes of it is wrong already: {said_by(code, printed)}" if code else ""
 
 
+def checks_of(bundle):
+    """Those that are tried. Of a node in float whose outputs are wrong, too, numbers come first: they are graver."""
+    facet = bundle.headline.get("facet")
+    wrong_values = any(finding.get("facet") in ("numerics", "integers") for finding in bundle.findings)
+    return tuple(dict.fromkeys([*(NUMBERS if facet == "precision" and wrong_values else ()), *CHECKS.get(facet, NUMBERS)]))
+
+
 def make(bundle, folder, checks=None):
     """Fills `folder`; returns the name of the check that shows the defect and what repro.py printed. NoKit where none does."""
     maker = Maker(bundle.converter)
@@ -560,7 +567,7 @@ def make(bundle, folder, checks=None):
     if maker.own_names:
         bundle.artifact = None  # an adapter's account of it, if any; repro.py has none
     write_files(bundle, folder)
-    checks = checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS)
+    checks = checks or checks_of(bundle)
     wrong_already = write_given(bundle, maker, folder) if "given" in maker.heads else ""
     if wrong_already:  # an error in place of a model is one all the same
         checks = [check for check in checks if check in STATUS]
