@@ -270,6 +270,11 @@ def checks(root, bundle_folder, place):
     import kit
     fewest_passes(kit, place)
     written_by_hand(kit, place)
+    import onnx
+    bundle = SimpleNamespace(model=onnx.parser.parse_model(WEIGHT), parameters={name: {"expected": {"axis": None}, "obtained": []} for name in "xwy"})
+    for stated, rounds in (("", "wxy"), ("x", "wxy"), ("xw", "wx")):
+        bundle.parameters.update({name: {**bundle.parameters[name], "obtained": [{}]} for name in stated})
+        check(sorted(kit.rounding.tensors_of(bundle)) == list(rounds), "where these scales are stated:", stated, kit.rounding.tensors_of(bundle))
     in_float = {"facet": "precision"}
     first = [kit.checks_of(SimpleNamespace(headline=in_float, findings=[in_float, *others]))[0].__name__
              for others in ([], [in_float], [in_float, {"facet": "numerics"}])]
