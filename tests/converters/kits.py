@@ -33,7 +33,7 @@ HEADINGS = {"modelopt": ["Describe the bug", "Steps/Code to reproduce bug", "Exp
                         "Operating system", "Operating system version", "Shell", "Additional context"],
             "brevitas": ["Describe the bug", "Reproducibility", "To Reproduce", "Expected behavior", "Version number of Brevitas", "Additional context"]}
 WITHOUT_TEMPLATE = {"ai_edge_quantizer", "aimet", "neural_compressor", "quark", "rknn"}
-ASK_THE_PRODUCT = ("precision_by_product",)  # where its template does
+ASK_THE_PRODUCT = ("precision_by_product", "precision_of_kind")  # where its template does, or its names are its own
 OF_THE_ARTIFACT = ("scale", "least_scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type", "names",
                    "activation_type")  # where it is an ONNX model
 OF_ONE_BATCH = ("numerics", "rounded")  # asked a second time, as of a converter that averages the ranges of batches
@@ -182,7 +182,8 @@ def nothing_installed(assay, root):
         known = {row["defect"] for row in rows["mnn"]}
         check("max_pool_below_zero" in known and "deconv_group_bias" not in known, known)
     sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
-    from kits import beside_suites, in_stated_order, suites_of
+    from kits import GREEN, beside_suites, in_stated_order, suites_of
+    check("xpass" in GREEN and "xfail" not in GREEN, "a stated failure that this release passes is no defect of it", GREEN)
     suites = dict(suites_of("mnn"))
     check("mnn" in suites["mnn"] and suites.get("methods") == ["mnn:admm", "mnn:ema"], "variants of another suite", suites)
     check(dict(suites_of("onnxruntime"))["onnxruntime"] == ["onnxruntime", "onnxruntime:optimized"], "a variant that its own suite judges")
@@ -239,15 +240,18 @@ IN_FRONT = HEAD + """ <float s={0.008}, float t={0.02}, int8 z={-17}> { a = Quan
 WEIGHT = HEAD.replace("[2,3] y", "[2,2] y") + " <float[3,2] w={1,2,3,4,5,6}> { y = MatMul(x, w) }"
 IN_CODES = HEAD.replace("[2,3] y", "[2,2] y") + """ <float[2] s={0.05,0.05}, int8[2] z={0,0}, int8[3,2] c={20,40,60,80,100,LAST}>
     { d = DequantizeLinear<axis=1>(c, s, z) y = MatMul(x, d) }"""
+TURNED = HEAD.replace("[2,3] y", "[2,2] y") + """ <float s={0.05}, int8 z={0}, int8[2,3] c={20,40,60,80,100,120}>
+    { q = QuantizeLinear(x, s, z) r = DequantizeLinear(q, s, z) d = DequantizeLinear(c, s, z) v = Transpose(d) y = MatMul(r, v) }"""
 
 
 def written_by_hand(kit, place):
     """What checks say of an artifact that nobody converted: (check, its values, model, artifact, whether it is wrong)."""
     import onnx
-    held = {"tensor": "w", "scale": "s", "limit": "0.03", "shape": (1, -1)}
+    held, kinds = {"tensor": "w", "scale": "s", "limit": "0.03", "shape": (1, -1)}, {"op": "Gemm", "kinds": ["Gemm", "MatMul"]}
     counted = {"tensor": "w", "scale": "s", "words": "two scales", "count": 2, "axis": 1}
     for check_name, values, model, artifact, is_wrong in (
             ("given_scales", {"tensor": "x"}, GIVEN, GIVEN, False), ("given_scales", {"tensor": "x"}, GIVEN, IN_FRONT, True),
+            ("precision_of_kind", kinds, WEIGHT, TURNED, False), ("precision_of_kind", kinds, WEIGHT, IN_CODES.replace("LAST", "120"), True),
             ("constant", held, WEIGHT, IN_CODES.replace("LAST", "120"), False), ("constant", held, WEIGHT, IN_CODES.replace("LAST", "10"), True),
             ("axis", {**counted, "one": "wrong"}, WEIGHT, IN_CODES.replace("LAST", "120"), False),
             ("axis", {**counted, "one": "right", "axis": 0}, WEIGHT, IN_CODES.replace("LAST", "120"), True)):
@@ -266,6 +270,15 @@ def checks(root, bundle_folder, place):
     import kit
     fewest_passes(kit, place)
     written_by_hand(kit, place)
+    import onnx
+    bundle = SimpleNamespace(model=onnx.parser.parse_model(WEIGHT), parameters={name: {"expected": {"axis": None}, "obtained": []} for name in "xwy"})
+    for stated, rounds in (("", "wxy"), ("x", "wxy"), ("xw", "wx")):
+        bundle.parameters.update({name: {**bundle.parameters[name], "obtained": [{}]} for name in stated})
+        check(sorted(kit.rounding.tensors_of(bundle)) == list(rounds), "where these scales are stated:", stated, kit.rounding.tensors_of(bundle))
+    in_float = {"facet": "precision"}
+    first = [kit.checks_of(SimpleNamespace(headline=in_float, findings=[in_float, *others]))[0].__name__
+             for others in ([], [in_float], [in_float, {"facet": "numerics"}])]
+    check(first == ["precision", "precision", "numerics"], "a node in float, and wrong values besides:", first)
     noise = 'tensor "y", data set "typical": SQNR 9.1 dB, where the roundings of this conversion leave 31.2 dB and not less than 27.8 dB'
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},
@@ -275,6 +288,7 @@ def checks(root, bundle_folder, place):
         "precision_by_product": {"node": "y", "message": "expected int8"}, "axis": {"facet": "axis", "tensor": "w"},
         "constant": {"facet": "bias", "tensor": "b", "message": "expected int32 codes, actual int8"},
         "precision": {"facet": "precision", "node": "y", "op": "Gemm", "message": "expected int8"},
+        "precision_of_kind": {"facet": "precision", "node": "y", "op": "Conv", "message": "expected int8"},
         "bias_type": {"facet": "bias"}, "names": {"message": 'outputs of the artifact: expected "y" (1), actual "z" (1)'},
         "activation_type": {"message": 'activation "x": expected codes of type int8, actual uint8'},
     }

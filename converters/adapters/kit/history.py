@@ -58,7 +58,7 @@ def page_rows(converter):
     """The rows of the tables on the converter's page that name cases and causes, each {"case", "cause", …: cell}."""
     page, columns, rows = RECORDS / f"{converter.partition(':')[0]}.md", [], []
     for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] if line.startswith("|") else []
         if not columns or not cells:
             columns = [COLUMNS.get(cell, cell) for cell in cells]
         elif len(cells) == len(columns) and {"case", "cause"} <= set(columns) and not set(line) <= set("|-: "):

@@ -32,7 +32,7 @@ STEPS_ALLOWED = 8
 # How many times beyond that an output has to be, for a kit to call it wrong.
 PLAINLY = 2
 SECONDS_ALLOWED = 300
-LINES_ALLOWED = 60  # of a repro.py; one that has more goes without empty lines
+LINES_ALLOWED = 60  # of a repro.py; one that has more goes without empty lines, then with its imports in two
 BEYOND = ("saturate", "wide")  # data sets beyond the calibrated range: a correct model is wrong on them too
 
 
@@ -236,6 +236,18 @@ def precision_by_product(bundle):
     return {"node": bundle.headline["node"], "op": node.op_type, "outputs": [*node.output]}
 
 
+SAME_PRODUCT = ({"Gemm", "MatMul"},)  # either may be written for the other
+
+
+def precision_of_kind(bundle):
+    """As `precision`, where the artifact's nodes have names of the product's own: of all nodes of this operator."""
+    maker, kind = Maker(bundle.converter), bundle.headline.get("op", "")
+    demanded = "expected int8" in bundle.headline.get("message", "") and not bundle.options.get("precision")
+    if not maker.own_names or not maker.quantized.endswith(".onnx") or not kind or not demanded:
+        return None
+    return {"op": kind, "kinds": sorted(next((kinds for kinds in SAME_PRODUCT if kind in kinds), {kind}))}
+
+
 def kept_out(bundle):
     """A node that was to stay in float is in INT8, or part of another one."""
     if bundle.artifact is None or "expected fp" not in bundle.headline.get("message", ""):
@@ -360,7 +372,7 @@ STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise, rounded)
 STRUCTURE = (given_scales, least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
-CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, precision_of_kind, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, blocks, *NUMBERS),
           "names": (names, *NUMBERS), "dtype": (activation_type, *NUMBERS),
           "count": (axis, names, weight_scale, *NUMBERS)}
@@ -473,6 +485,8 @@ def assembled(maker, imports, code, check, title):
                 check="\n\n".join([*called, check])) + "\n"
     if text.count("\n") > LINES_ALLOWED:
         text = re.sub(r"\n\n(?= *(def|class|sys\.exit)\b)", "\n", text)
+    if text.count("\n") > LINES_ALLOWED:  # the frame's own imports
+        text = text.replace("import glob\nimport os\nimport sys\nimport numpy\nimport onnx\n", "import glob, os, sys\nimport numpy, onnx\n")
     return text
 
 
@@ -538,6 +552,13 @@ def write_given(bundle, maker, folder):
     return f"the float model that {tool} makes of it is wrong already: {said_by(code, printed)}" if code else ""
 
 
+def checks_of(bundle):
+    """Those that are tried. Of a node in float whose outputs are wrong, too, numbers come first: they are graver."""
+    facet = bundle.headline.get("facet")
+    wrong_values = any(finding.get("facet") in ("numerics", "integers") for finding in bundle.findings)
+    return tuple(dict.fromkeys([*(NUMBERS if facet == "precision" and wrong_values else ()), *CHECKS.get(facet, NUMBERS)]))
+
+
 def make(bundle, folder, checks=None):
     """Fills `folder`; returns the name of the check that shows the defect and what repro.py printed. NoKit where none does."""
     maker = Maker(bundle.converter)
@@ -546,7 +567,7 @@ def make(bundle, folder, checks=None):
     if maker.own_names:
         bundle.artifact = None  # an adapter's account of it, if any; repro.py has none
     write_files(bundle, folder)
-    checks = checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS)
+    checks = checks or checks_of(bundle)
     wrong_already = write_given(bundle, maker, folder) if "given" in maker.heads else ""
     if wrong_already:  # an error in place of a model is one all the same
         checks = [check for check in checks if check in STATUS]
@@ -569,6 +590,7 @@ DOES = {"runs": "converts and runs it", "crash": "waits for a signal", "accepted
         "weight_scale": "compares a weight's scales with its values", "finite": "asks whether a scale is positive and finite",
         "axis": "counts scales", "blocks": "compares blocks", "names": "compares names", "activation_type": "compares the type of activations",
         "constant": "compares a constant", "precision": "looks for a node in float", "precision_by_product": "asks where a node runs",
+        "precision_of_kind": "looks for nodes in float",
         "kept_out": "looks for a node in INT8", "bias_type": "compares the type of biases", "corrected": "compares mean errors",
         "numerics": "compares outputs", "noise": "compares the SQNR of an output", "rounded": "compares outputs with rounded.onnx's"}
 

@@ -20,7 +20,7 @@ from history import (HOME, SEVERITIES, adapter, defect_of, defects, defects_judg
                      number, rows_naming, stated_failures)
 from tracker import plain
 
-GREEN = ("pass", "unsupported", "unjudged", "skipped")
+GREEN = ("pass", "xpass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
 WHY_SHOWN = 240
 EXECUTED_OTHERWISE = ("optimized",)  # variants that convert as the plain converter does: its own suite judges them, too

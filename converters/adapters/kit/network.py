@@ -246,7 +246,8 @@ class _Network:
         return _called("torch.nn.functional.layer_norm", [self._name(node.input[0]), str(tuple(extents)), *map(self._name, node.input[1:])], words)
 
     def _Concat(self, node, given):
-        return f"torch.cat([{', '.join(map(self._name, node.input))}], {given['axis']})"
+        joined = "".join(f"{self._name(name)}, " for name in node.input)  # a tuple, as PyTorch's documentation has it
+        return f"torch.cat(({joined.strip() if len(node.input) == 1 else joined[:-2]}), {given['axis']})"
 
     def _Clip(self, node, given):
         low, high = (self._name(name) if name else "None" for name in [*node.input[1:], "", ""][:2])

@@ -14,7 +14,8 @@ from history import origins_of, page_row, spans
 from needed import packages as needed
 from tracker import Values, headings, plain
 
-HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float"}  # all else is wrong without a word
+HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float",
+       "precision_of_kind": "in-float"}  # all else is wrong without a word
 ROWS_SHOWN = 12
 VALUES_SHOWN = 12  # of an initializer
 EVALUATED_OPSET = 21  # ONNX's evaluator has QuantizeLinear of this one, not of 13

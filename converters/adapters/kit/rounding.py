@@ -14,8 +14,10 @@ FIRST_OPSET = 11  # Clip with bounds that are inputs, and Round
 
 
 def tensors_of(bundle):
-    """{name: axis, None for one scale} of what the converter says that it rounds; of all that is to be where it says nothing."""
+    """{name: axis, None for one scale} of what the converter says that it rounds; of all that is to be where it says nothing, or
+    something of the network's inputs alone: what is behind them is cut at its range, too."""
     stated = {name for name, each in bundle.parameters.items() if each.get("obtained")}
+    stated = set() if stated <= {each.name for each in bundle.model.graph.input} else stated
     return {name: each["expected"]["axis"] for name, each in bundle.parameters.items()
             if each.get("expected") and (name in stated or not stated)}
 
