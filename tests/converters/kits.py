@@ -114,7 +114,7 @@ def trackers(root):
     sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
     from tracker import Values, headings, plain
     check(plain('File "/tmp/a1/kit/repro.py", see https://onnx.ai/a/b') == 'File "…/repro.py", see https://onnx.ai/a/b', "folders of this machine")
-    filled = Values({key: "" for key in ("title", "about", "steps", "result", "expected", "urgency", "scope", "platform", "system", "machine", "gpu",
+    filled = Values({key: "" for key in ("title", "about", "steps", "result", "expected", "urgency", "scope", "platform", "system", "machine", "gpu", "driver",
                                          "gpu_memory", "gpus", "python", "version", "versions")}, ["onnxruntime-gpu==1.2", "torch==2.14.1"])
     makers = {file.parent.name for file in Path(root, "converters", "adapters").glob("*/kit.py.in")}
     texts = {name: headings(name) for name in makers}
