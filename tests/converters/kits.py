@@ -163,6 +163,7 @@ def installed_by_readers(root):
     check(packages("openvino and nncf", "import nncf\nimport openvino\nfrom pathlib import Path\n") == ["openvino", "nncf", "onnx", "numpy"])
     script = "import onnxruntime\nfrom onnxruntime.quantization.shape_inference import quant_pre_process\n"
     check(packages("onnxruntime", script) == ["onnxruntime", "sympy", "onnx", "numpy"], packages("onnxruntime", script))
+    check(packages("brevitas", "import torch\nfrom brevitas import export, nn\n") == ["brevitas", "torch", "onnxoptimizer", "onnx", "numpy"])
     check(packages("esp-ppq", "import onnxruntime\nimport torch\n  import torchvision\n") == ["esp-ppq", "onnxruntime", "torch", "onnx", "numpy"])
 
 
