@@ -71,7 +71,7 @@ def of_maker(folder, maker):
         have = {name.lower().replace("_", "-"): version for name, version in listed.items()}
         failed = {kit.name: said for kit in kits if (said := ends_otherwise(python, kit))}
     print(f"{maker}: {len(kits) - len(failed)} of {len(kits)} kits show their defect with "
-          + ", ".join(f"{name} {have.get(name.lower(), '?')}" for name in names))
+          + ", ".join(f"{name} {have.get(re.split('[<>=!~]', name.lower())[0], '?')}" for name in names))
     for name, said in failed.items():
         print(f"  {name}: {said}")
     return 1 if failed else 0
@@ -88,7 +88,10 @@ def of_cases(assay, maker, cases):
         if made.returncode:
             print(made.stdout, made.stderr)
             return 1
-        return of_maker(place, maker)
+        without = [row for row in json.loads(Path(place, "kits.json").read_text(encoding="utf-8"))[maker] if "severity" not in row]
+        for row in without:
+            print(f"{maker}: no kit of {row['defect']}: {row['why']}")
+        return 1 if without else of_maker(place, maker)
 
 
 def main(*words):

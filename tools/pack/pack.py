@@ -205,9 +205,11 @@ def add_program(stage, plan):
     for name in ("cases", "suites", "converters/adapters"):
         if (home / name).is_dir():
             stage.add_folder(home / name, Path("home") / name)
-    glossary = Path("docs", "glossary.md")
-    if (home / glossary).is_file():
-        stage.add(home / glossary, Path("home") / glossary)
+    # The converters' pages have the words of a kit for their makers.
+    pages = [Path("docs", "converters", f"{converter['name']}.md") for converter in plan["converters"]]
+    for page in (Path("docs", "glossary.md"), *dict.fromkeys(pages)):
+        if (home / page).is_file():
+            stage.add(home / page, Path("home") / page)
     for model in plan["models"]:
         stage.add(Path(plan["models_folder"], model), Path("home", ".assay", "models", model))
 

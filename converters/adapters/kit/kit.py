@@ -58,7 +58,8 @@ def accepted(bundle):
 def named(bundle):
     """An error is right here, and has to name what is wrong."""
     wanted = bundle.case["file"].get("expect", {}).get("refused", {}).get("reason")
-    if not wanted or bundle.headline.get("facet") != "diagnostics" or bundle.reply.get("status") == "ok":
+    in_a_log = "raises" in Maker(bundle.converter).heads
+    if not wanted or bundle.headline.get("facet") != "diagnostics" or bundle.reply.get("status") == "ok" or in_a_log:
         return None
     return {"pattern": repr(wanted)}
 
@@ -71,6 +72,9 @@ def runs(bundle):
     that of whoever is asked first."""
     if bundle.headline.get("facet") not in ("status", "diagnostics") or bundle.reply.get("status") == "crash":
         return None
+    raises = Maker(bundle.converter).heads.get("raises")
+    if raises:
+        return {"kind": raises}
     if bundle.reply.get("status") == "error":
         said = re.match(r"(\w+):", bundle.reply.get("reason", ""))
         if said and said[1] == "Failed":  # captured.py's: which step, and the exception's class
@@ -222,15 +226,23 @@ def half_step_of_a_sum(bundle, tensor):
     return 0.5 * math.prod(steps) if len(steps) == 2 else None
 
 
+def left_to_choose(bundle):
+    """Whether the headline's node was allowed INT8 ("int8?") and not asked for it: in float it is what its makers meant."""
+    wishes = bundle.options.get("precision", {})
+    return wishes.get(bundle.headline.get("node"), wishes.get(bundle.headline.get("op"))) == "int8?"
+
+
 def precision(bundle):
-    if bundle.artifact is None or not bundle.headline.get("node") or "expected int8" not in bundle.headline.get("message", ""):
+    in_float = "expected int8" in bundle.headline.get("message", "")
+    if bundle.artifact is None or not bundle.headline.get("node") or not in_float or left_to_choose(bundle):
         return None
     return {"node": bundle.headline["node"], "op": bundle.headline["op"]}
 
 
 def precision_by_product(bundle):
     """As `precision`, by what the product says of where it runs a node."""
-    if "def precisions(" not in Maker(bundle.converter).code or "expected int8" not in bundle.headline.get("message", ""):
+    in_float = "expected int8" in bundle.headline.get("message", "")
+    if "def precisions(" not in Maker(bundle.converter).code or not in_float or left_to_choose(bundle):
         return None
     node = next(node for node in bundle.model.graph.node if bundle.headline["node"] in (node.name, *node.output))
     return {"node": bundle.headline["node"], "op": node.op_type, "outputs": [*node.output]}
@@ -390,6 +402,21 @@ def chosen(text, values):
     return "\n".join(lines)
 
 
+TYPES_ASKED = {"int8": "int8", "fp32": "float32", "fp16": "float16"}
+
+
+def wishes(model, precision, int8_operators):
+    """{node: type} that is asked for, by what options say of a node, else of its operator, else INT8 where it has an INT8 form."""
+    said = {node.name or node.output[0]: precision.get(node.name or node.output[0], precision.get(node.op_type)) or (
+        "int8" if node.op_type in int8_operators else None) for node in model.graph.node}
+    return {node: TYPES_ASKED[word] for node, word in said.items() if word in TYPES_ASKED}
+
+
+def symbolic(model):
+    """Whether some input has an extent that the model leaves open."""
+    return any(not each.HasField("dim_value") for value in model.graph.input for each in value.type.tensor_type.shape.dim)
+
+
 class Maker:
     """The template beside a converter's adapter: heads, imports, an empty line, and code that defines `convert` and, where no
     head `execute` names a shared way, `execute`.
@@ -406,6 +433,10 @@ class Maker:
     LINE  #? OPTION=VALUE|OTHER        only where the option, or the word of a KEY that is no option, is one of these; `given`: the model has pairs of its own; `check`: of the kit;
                                        `variant`: of the converter, "" without one
     #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
+    #: raises CLASS                    what `convert` and `execute` raise, whatever the adapter calls it; the reason is in the product's log
+    $wishes                            {node: type} that is asked for; `asking`: "obey" where INT8 is demanded of some node, else "prefer", "nothing"
+                                       where the model has pairs of its own; `extents`: "symbolic" where an input has such, else "fixed";
+                                       `inputs`: "others" where one isn't float32
     """
 
     def __init__(self, converter):
@@ -424,8 +455,9 @@ class Maker:
         self.product, self.quantized = self.heads["product"], self.heads["quantized"]
         self.own_names = self.heads["names"] == "own" or not self.quantized.endswith(".onnx")
 
-    def written(self, options, model, check):
-        """(imports, code) for these options and this check; NoKit where it knows no word for one of them."""
+    def written(self, options, model, check, int8_operators=()):
+        """(imports, code) for these options and this check; NoKit where it knows no word for one of them. `int8_operators`: those
+        that the converter is asked to run in INT8 where nothing is said of them."""
         precision = options.get("precision", {})
         excluded = [node.name for node in model.graph.node
                     if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
@@ -433,7 +465,10 @@ class Maker:
         values = {"activation": "int8", "weight": "int8", "block_size": 0, "format": "qdq", "method": "minmax", "percentile": 99.99, "per_axis": True,
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
                   "operators_in_float": json.dumps(sorted(key for key, word in precision.items() if word == "fp32" and key in operators)),
-                  "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node)}
+                  "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node),
+                  "wishes": json.dumps(wishes(model, precision, int8_operators)), "extents": "symbolic" if symbolic(model) else "fixed",
+                  "inputs": "others" if {each.type.tensor_type.elem_type for each in model.graph.input} - {onnx.TensorProto.FLOAT} else "float32"}
+        values["asking"] = "nothing" if values["given"] else "obey" if "int8" in precision.values() else "prefer"
         values["way"] = "weights" if values["activation"] == "none" else "dynamic" if values.get("dynamic") else "static"
         if "$forward" in self.code:
             try:
@@ -464,7 +499,8 @@ def part(name, **values):
 def repro(bundle, maker, check, values, title):
     """The text of repro.py."""
     name = check.__name__
-    imports, code = maker.written(bundle.options, bundle.model, name)
+    asked = bundle.json["converter"]["description"].get("supports", {}).get("int8_operators", ())
+    imports, code = maker.written(bundle.options, bundle.model, name, asked)
     quantized = {"quantized": maker.quantized, "form": Path(maker.quantized).suffix[1:]}
     return assembled(maker, imports, code, part(f"checks/{name}.py.in", **quantized, **values), title)
 

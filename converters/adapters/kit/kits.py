@@ -37,6 +37,12 @@ def installed(assay):
     return {each["name"]: sorted(each["installed"], key=number) for each in listed}
 
 
+def runs_here(assay, converter):
+    """Whether a converter that needs what not every machine has finds it here."""
+    said = json.loads(call(assay, "doctor", "--json").stdout)["findings"]
+    return any(each["what"] == f"converter {converter}" and each["usable"] for each in said)
+
+
 def judged_converters():
     """Those that have a suite of their own, by name."""
     return sorted(file.parent.name for file in (HOME / "converters" / "adapters").glob("*/adapter.json")
@@ -186,7 +192,7 @@ def rows(assay, converter, versions, folder, patterns):
     rest = sorted(defect for defect in {*stated, *(defect for defect, judged in recorded.items() if any(judged.values()))} - {""}
                   if not patterns or named.get(defect) in patterns)
     version = version or (versions[-1] if versions else "")
-    if "needs" in adapter(name):
+    if "needs" in adapter(name) and not (version in versions and runs_here(assay, f"{name}@{version}")):
         yield from ({"defect": defect, "why": f"needs {adapter(name)['needs']}"} for defect in rest)
         return
     if version not in versions:

@@ -5,7 +5,8 @@ import re
 PACKAGES = {
     "ai_edge_litert": ("ai-edge-litert",), "executorch": ("executorch",), "onnxruntime": ("onnxruntime",), "torch": ("torch",),
     # imported behind these, and asked for by no package
-    "onnx_neural_compressor": ("prettytable", "scipy"), "onnxruntime.quantization.matmul_nbits_quantizer": ("onnx-ir",),
+    "brevitas": ("onnxoptimizer",), "onnx_neural_compressor": ("prettytable", "scipy"),
+    "onnxruntime.quantization.matmul_nbits_quantizer": ("onnx-ir",),
     "onnxruntime.quantization.shape_inference": ("sympy",), "quark": ("torch",)}
 
 

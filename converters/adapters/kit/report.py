@@ -175,6 +175,7 @@ def write(bundle, maker, history, folder, printed, figures, passes=None):
         "scope": f"Where it shows:\n\n{table}" if table else "",
         "platform": f"{environment['system']}, {environment['cpu']}", "system": environment["system"],
         "machine": platform.machine(), "gpu": devices or "none", "gpu_memory": "see above" if devices else "none",
+        "driver": ", ".join(re.findall(r"driver ([\d.]+)", devices)) or "none",
         "gpus": str(devices.count(";") + 1 if devices else 0), "python": platform.python_version(), "version": bundle.version,
         "versions": f"{maker.product} {bundle.version}, onnx {onnx.__version__}, numpy {numpy.__version__}, Python "
                     f"{platform.python_version()}\n\n```\n" + "\n".join(packages or ["pip freeze: not recorded"]) + "\n```"}

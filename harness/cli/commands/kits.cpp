@@ -1,9 +1,9 @@
-#include <filesystem>
 #include <memory>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/guard.hpp"
 #include "harness/cli/script.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
 
 namespace assay::cli {
@@ -15,9 +15,8 @@ struct KitsArguments {
 };
 
 int kits_command(const KitsArguments& arguments) {
-  std::error_code code;
   std::vector<std::string> words{"python3", (corpus::home() / "converters" / "adapters" / "kit" / "kits.py").string(),
-                                 std::filesystem::read_symlink("/proc/self/exe", code).string(), arguments.folder};
+                                 corpus::own_program().string(), arguments.folder};
   words.insert(words.end(), arguments.converters.begin(), arguments.converters.end());
   for (const std::string& pattern : arguments.only) {
     words.emplace_back("--only");

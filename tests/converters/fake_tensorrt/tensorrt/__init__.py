@@ -78,6 +78,10 @@ class Engine:
         as_they_are = text.replace('\\"', '"').replace("\\n", "\n").encode("ascii", "replace").decode()
         return SimpleNamespace(get_engine_information=lambda form: as_they_are)
 
+    def get_tensor_dtype(self, name):
+        graph = onnx.ModelProto.FromString(bytes.fromhex(self.said["model"])).graph
+        return next(KINDS[value.type.tensor_type.elem_type] for value in graph.input if value.name == name)
+
 
 class Builder:
     def __init__(self, logger):

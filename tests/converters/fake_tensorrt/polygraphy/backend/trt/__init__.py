@@ -1,7 +1,10 @@
 """As much of Polygraphy's API as the adapter calls, over the TensorRT beside it: a build calibrates by the largest
-magnitude, and a layer is INT8 where that was asked. A node named "refuse_…" fails the build with TensorRT's words."""
+magnitude, and a layer is INT8 where that was asked. A node named "refuse_…" fails the build with TensorRT's words, one named
+"float_…" stays in float, and one named "wrong_…" gives twice what it should, but for a FAKE_TENSORRT=mended in the
+environment. With FAKE_TENSORRT=no_gpu nothing is built."""
 
 import json
+import os
 import struct
 from types import SimpleNamespace
 
@@ -16,7 +19,7 @@ CALLS = []
 
 
 class Calibrator:
-    def __init__(self, data_loader, cache, BaseClass):
+    def __init__(self, data_loader, cache=None, BaseClass=tensorrt.IInt8EntropyCalibrator2):
         self.batches, self.cache, self.header, self.expected = data_loader, cache, BaseClass.header, {}
 
     def set_input_metadata(self, metadata):
@@ -35,13 +38,18 @@ def CreateConfig(**options):
     return options
 
 
+def has_defect(layer, kind):
+    return layer.name.startswith(f"{kind}_") and os.environ.get("FAKE_TENSORRT") != "mended"
+
+
 def network_from_onnx_path(path):
+    if os.environ.get("FAKE_TENSORRT") == "no_gpu":
+        raise TypeError("pybind11::init(): factory function returned nullptr")
     return None, tensorrt.Network(path), None
 
 
 def calibrate(network, calibrator):
-    text = open(calibrator.cache, encoding="utf-8").read()
-    if text:
+    if calibrator.cache and open(calibrator.cache, encoding="utf-8").read():
         return
     largest = {}
     names = [tensor.name for tensor in network.inputs]
@@ -75,33 +83,40 @@ def calibrate(network, calibrator):
             if array.dtype == numpy.float32:
                 largest[name] = max(largest.get(name, 0), float(numpy.abs(array).max()))
     lines = [f"{name}: {struct.pack('>f', value / 127).hex()}" for name, value in largest.items()]
-    open(calibrator.cache, "w", encoding="utf-8").write("\n".join([calibrator.header, *lines]) + "\n")
+    if calibrator.cache:
+        open(calibrator.cache, "w", encoding="utf-8").write("\n".join([calibrator.header, *lines]) + "\n")
 
 
 def engine_bytes_from_network(parsed, config):
     _, network, _ = parsed
     for layer in network.layers:
-        if layer.name.startswith("refuse_"):
+        if has_defect(layer, "refuse"):
             G_LOGGER.error(f"3: {layer.name}: cannot use precision Int8 for layer that computes indices")
             G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
-    if config["calibrator"] is not None:
+    if config.get("calibrator") is not None:
         calibrate(network, config["calibrator"])
     words = {"int8": "Row major Int8 format", "float16": "Row major linear FP16 format"}
     layers = []
     for layer in network.layers:
-        read = words.get(layer.precision, "Row major linear FP32")
+        read = words.get(None if has_defect(layer, "float") else layer.precision, "Row major linear FP32")
         layers.append({"Name": layer.name, "LayerType": "Fake", "Metadata": layer.metadata,
                        "Inputs": [{"Name": name, "Format/Datatype": read} for name in layer.node.input],
                        "Outputs": [{"Name": name, "Format/Datatype": read} for name in layer.node.output]})
-    asked = {key: config[key] for key in ("int8", "fp16", "precision_constraints", "tactic_sources")}
-    asked["profile"] = config["profiles"][0].shapes
-    text = json.dumps({"layers": layers, "asked": asked, "model": network.model.SerializeToString().hex(),
+    asked = {key: config.get(key) for key in ("int8", "fp16", "precision_constraints", "tactic_sources")}
+    asked["profile"] = config["profiles"][0].shapes if "profiles" in config else {}
+    wrong = [name for layer in network.layers if has_defect(layer, "wrong") for name in layer.node.output]
+    text = json.dumps({"layers": layers, "asked": asked, "wrong": wrong, "model": network.model.SerializeToString().hex(),
                        "inputs": {value.name: network.parsed(value.name) for value in network.model.graph.input}})
     return bytearray(text.encode())
 
 
+def engine_from_bytes(plan):
+    return tensorrt.Engine(plan)
+
+
 class TrtRunner:
     def __init__(self, engine):
+        self.wrong = engine.said["wrong"]
         self.model = onnx.ModelProto.FromString(bytes.fromhex(engine.said["model"]))
         self.parsed = engine.said["inputs"]
 
@@ -119,4 +134,5 @@ class TrtRunner:
     def infer(self, feed):
         feed = {name: feed[parsed] for name, parsed in self.parsed.items()}
         names = [value.name for value in self.model.graph.output]
-        return dict(zip(names, ReferenceEvaluator(self.model).run(names, feed)))
+        results = dict(zip(names, ReferenceEvaluator(self.model).run(names, feed)))
+        return {name: 2 * array if name in self.wrong else array for name, array in results.items()}
