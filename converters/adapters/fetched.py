@@ -1,6 +1,6 @@
 """Parts of a converter that pip can't install: what an adapter's fetched-VERSION.json lists for that version.
 
-    "python"  "3.11": the only CPython that the version's packages are made for
+    "python"  "3.11": the only CPython that the version's packages are made for, looked for in the path and among pyenv's
     "maven"   archives by their coordinates, fetched by Maven's own client from where it is configured to look; of each,
               `files` (path in the archive: sha256) go into the folder `into` of the environment's packages
     "alias"   packages under another name: {"tensorrt": "tensorrt_bindings"}
@@ -10,6 +10,7 @@ Shared libraries that the parts link to and that are nowhere are stood in for, a
 parts: each environment has its own.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -36,12 +37,26 @@ def read_fetched(folder, version):
     return parts
 
 
+def find_python(wanted):
+    """A program that is CPython `wanted`; None where there is none. What pyenv puts into the path only starts versions that
+    are chosen, so that a program there may be none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    candidates = [Path(folder, f"python{wanted}") for folder in os.get_exec_path()]
+    candidates += sorted(pyenv.glob(f"versions/{wanted}.*/bin/python{wanted}"))
+    for candidate in filter(Path.is_file, candidates):
+        command = [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        with contextlib.suppress(OSError):
+            if subprocess.run(command, capture_output=True, check=False, text=True).stdout.strip() == wanted:
+                return candidate
+    return None
+
+
 def run_with_its_python(parts):
     """Starts this program again with the CPython that the parts need, where it isn't that one."""
     wanted = parts.get("python", "")
     if wanted in ("", f"{sys.version_info.major}.{sys.version_info.minor}"):
         return
-    python = shutil.which(f"python{wanted}")
+    python = find_python(wanted)
     if python is None:
         raise Failed(f"its packages are for CPython {wanted} only, and there is no \"python{wanted}\" here")
     os.execv(python, [python, *sys.argv])

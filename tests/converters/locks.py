@@ -15,6 +15,7 @@ from pathlib import Path
 
 ADAPTERS = Path(sys.argv.pop(1))
 sys.path.insert(0, os.fspath(ADAPTERS))
+import fetched  # noqa: E402
 import locks  # noqa: E402
 from environments import SITE_PACKAGES, Failed, read_pins  # noqa: E402
 
@@ -105,6 +106,43 @@ class Kept(unittest.TestCase):
         for tags in ("cp311-cp311-win_amd64", "cp39-cp39-manylinux2014_x86_64", "cp311-cp311-macosx_11_0_arm64",
                      "cp311-cp311-musllinux_1_2_x86_64"):
             self.assertNotRegex(f"a-1-{tags}.whl", locks.SUITS)
+
+
+class FindingAPython(unittest.TestCase):
+    """Versions that need another CPython than ours. Scripts stand in for it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        kept = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(kept)))
+        self.path, pyenv = Path(folder.name, "path"), Path(folder.name, "pyenv")
+        self.installed = pyenv / "versions" / "9.8.1" / "bin"
+        self.path.mkdir()
+        self.installed.mkdir(parents=True)
+        os.environ.update(PATH=f"{self.path}:/usr/bin:/bin", PYENV_ROOT=os.fspath(pyenv))
+
+    @staticmethod
+    def write(folder, command):
+        file = folder / "python9.8"
+        file.write_text(f"#!/bin/sh\n{command}\n")
+        file.chmod(0o755)
+        return file
+
+    def test_takes_the_one_in_the_path(self):
+        expected = self.write(self.path, "echo 9.8")
+        self.write(self.installed, "echo 9.8")
+        self.assertEqual(fetched.find_python("9.8"), expected)
+
+    def test_takes_pyenvs_where_what_is_in_the_path_starts_none(self):
+        self.write(self.path, "exit 127")
+        expected = self.write(self.installed, "echo 9.8")
+        self.assertEqual(fetched.find_python("9.8"), expected)
+
+    def test_says_so_where_there_is_none(self):
+        self.write(self.path, "echo 9.7")
+        with self.assertRaisesRegex(Failed, 'for CPython 9.8 only, and there is no "python9.8" here'):
+            fetched.run_with_its_python({"python": "9.8"})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 inputs and outputs names of TensorFlow's."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -18,9 +19,9 @@ from model_request import declared_shape, graph_inputs, open_model, refuse_float
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars, which onnx2tf 2.x prints in the middle of what it says
 
 import onnx2tf
-import tensorflow
 from ai_edge_litert.interpreter import Interpreter
 
 # onnx2tf downloads a file of this name unless it lies in the working directory; any pictures do.
@@ -41,7 +42,10 @@ POLICY = {
 # TensorFlow Lite's 16x8: symmetric int16 activations over int8 weights, biases of 64 bits.
 INT16 = {"activation": ["int16"], "symmetric": [True]}
 INT16_POLICY = {"fixed_ranges": {name: [-32767 / 32768, 32767 / 32768] for name in ("Softmax", "Sigmoid", "Tanh")}}  # scale 1/32768
+DEQUANTIZED = re.compile(r"_dequantized_output(_\d+)?$")  # ends what onnx2tf 2.x calls an output that its quantizer gave back in float
 OUTPUTS = "outputs.json"  # beside the artifact: {graph output: how it lies there}, 0 for an extent that is open
+KEPT = "kept.json"  # beside the artifact: the inputs whose channels stay where the model has them
+MOST_UNCLEAR = 4  # inputs whose extents don't tell how they lie, of which every combination is tried
 
 
 def channels_last(array):
@@ -90,9 +94,12 @@ def matched(keys, names):
 
 
 def matched_outputs(keys, names):
-    """The same for outputs, which TensorFlow numbers in some of its files: output_0, output_1 …"""
-    if {cleaned(key) for key in keys} <= {cleaned(name) for name in names}:
-        return matched(keys, names)
+    """The same for outputs, which TensorFlow numbers in some of its files (output_0, output_1 …) and onnx2tf 2.x ends in a word of
+    its own."""
+    own = {key: key if key in names else DEQUANTIZED.sub("", key) for key in keys}
+    if {cleaned(key) for key in own.values()} <= {cleaned(name) for name in names}:
+        found = matched(own.values(), names)
+        return {key: found[name] for key, name in own.items()}
     return {key: names[int(key.removeprefix("output_"))] for key in keys}
 
 
@@ -161,6 +168,7 @@ def made_float(model):
         if Interpreter(model_path=str(file)).get_signature_list():
             return file.read_bytes()
         # TensorFlow leaves the signature out where it takes a Keras model for one that can't be saved; onnx2tf saved it.
+        import tensorflow  # which onnx2tf 2.x doesn't bring
         converter = tensorflow.lite.TFLiteConverter.from_saved_model(str(file.parent))
         converter.target_spec.supported_ops = [tensorflow.lite.OpsSet.TFLITE_BUILTINS, tensorflow.lite.OpsSet.SELECT_TF_OPS]
         return call("TensorFlow Lite", converter.convert)[0]
@@ -172,22 +180,54 @@ def _run(model, built, options):
         # onnx2tf starts a program "onnxsim" four times a model and goes on without where there is none. The
         # environment's own was written for the folder that the environment was built in.
         onnxsim_program.provide()
-    onnx2tf.convert(input_onnx_file_path=model, output_folder_path=str(built), **options)  # leaves by SystemExit where it fails
+    try:
+        onnx2tf.convert(input_onnx_file_path=model, output_folder_path=str(built), **options)  # leaves by SystemExit where it fails
+    except RuntimeError as error:
+        raise (error.__cause__ or error)  # onnx2tf 2.x says "flatbuffer_direct fast path failed." and keeps the cause
 
 
-def write_artifact(file, original, batches, output):
-    """The path of the artifact below `output`."""
+def inputs_kept(file, original, batch):
+    """The inputs that lie in a file as in the model: onnx2tf 2.x decides it for each (MatMul's stay, Conv's are moved). Where the
+    extents don't tell, those with which the file comes nearest to ONNX Runtime's outputs on a batch."""
+    details = Interpreter(model_content=file).get_signature_runner().get_input_details()
+    names = {name: key for key, name in matched(details, list(batch)).items()}
+    moved = [name for name in names if FIRST_WITH_CHANNELS <= batch[name].ndim <= LAST_WITH_CHANNELS]
+    declared = {tensor.name: [axis.dim_value for axis in tensor.type.tensor_type.shape.dim] for tensor in graph_inputs(original)}
+    turned = {name: [*declared[name][:1], *declared[name][2:], declared[name][1]] for name in moved}
+    shapes = {name: [0 if extent < 0 else int(extent) for extent in details[names[name]]["shape_signature"]] for name in moved}
+    kept = {name for name in moved if shapes[name] == declared[name] != turned[name]}
+    unclear = [name for name in moved if declared[name] == turned[name]][:MOST_UNCLEAR]
+    if not unclear:
+        return kept
+    outputs = [tensor.name for tensor in original.graph.output]
+    errors = {}
+    for chosen in itertools.product((False, True), repeat=len(unclear)):
+        tried = kept | {name for name, stays in zip(unclear, chosen) if stays}
+        with contextlib.suppress(Exception), captured():
+            session = onnxruntime.InferenceSession(original.SerializeToString(), providers=["CPUExecutionProvider"])
+            expected = dict(zip(outputs, session.run(outputs, {each.name: batch[each.name] for each in session.get_inputs()})))
+            results = run(file, batch, outputs, tried)
+            errors[frozenset(tried)] = sum(
+                min(numpy.square(numpy.subtract(array, expected[name], dtype=numpy.float64)).sum()
+                    for array in (results[name], channels_second(results[name]) if results[name].ndim >= FIRST_WITH_CHANNELS else results[name])
+                    if array.shape == expected[name].shape) for name in outputs)
+    return set(min(errors, key=errors.get)) if errors else kept
+
+
+def write_artifact(file, original, batches, output, kept=()):
+    """The path of the artifact below `output`; `kept` are the inputs that `inputs_kept` says."""
     artifact = Path(output, "model.tflite")
     artifact.write_bytes(file)
+    artifact.with_name(KEPT).write_text(json.dumps(sorted(kept)))
     shapes = {tensor.name: [axis.dim_value for axis in tensor.type.tensor_type.shape.dim]
               for tensor in original.graph.output}
-    last = channels_last_outputs(file, original, batches[0], [name for name, shape in shapes.items() if is_open(shape)])
+    last = channels_last_outputs(file, original, batches[0], [name for name, shape in shapes.items() if is_open(shape)], kept)
     artifact.with_name(OUTPUTS).write_text(json.dumps(
         {name: {"shape": shape, "channels_are_last": name in last} for name, shape in shapes.items()}))
     return artifact
 
 
-def channels_last_outputs(file, original, batch, names):
+def channels_last_outputs(file, original, batch, names, kept=()):
     """Of these outputs, whose extents don't tell, those that come nearer to ONNX Runtime's on a batch with their last axis at
     place 1; none where one of both doesn't run."""
     if not names:
@@ -196,7 +236,7 @@ def channels_last_outputs(file, original, batch, names):
         with captured():
             session = onnxruntime.InferenceSession(original.SerializeToString(), providers=["CPUExecutionProvider"])
             expected = dict(zip(names, session.run(names, {each.name: batch[each.name] for each in session.get_inputs()})))
-            results = run(file, batch, [tensor.name for tensor in original.graph.output])
+            results = run(file, batch, [tensor.name for tensor in original.graph.output], kept)
     except Exception:  # whatever a model or a batch is refused for is said elsewhere
         return set()
 
@@ -207,14 +247,14 @@ def channels_last_outputs(file, original, batch, names):
             and error(name, channels_second(results[name])) < error(name, results[name])}
 
 
-def fed(runner, tensors):
-    """{key of the signature: array}, in the layout of the file's inputs."""
+def fed(runner, tensors, kept=()):
+    """{key of the signature: array}, in the layout of the file's inputs, of which those that are `kept` lie as in the model."""
     details = runner.get_input_details()
     arrays = {}
     for key, name in matched(details, tensors).items():
         turned = channels_last(tensors[name])
         as_it_is = list(tensors[name].shape) == list(details[key]["shape"]) != list(turned.shape)
-        arrays[key] = tensors[name] if as_it_is else turned
+        arrays[key] = tensors[name] if as_it_is or name in kept else turned
     return arrays
 
 
@@ -236,17 +276,18 @@ def real(array, detail):
     return ((array.astype(numpy.int64) - zero_point) * numpy.float64(scale)).astype(numpy.float32)
 
 
-def run(file, tensors, names):
-    """{graph output: real values} as the file gives them, by LiteRT with its default delegates; `names` are the outputs'."""
+def run(file, tensors, names, kept=()):
+    """{graph output: real values} as the file gives them, by LiteRT with its default delegates; `names` are the outputs', `kept`
+    the inputs that lie as in the model."""
     runner = Interpreter(model_content=file, num_threads=1).get_signature_runner()
     details = runner.get_input_details()
-    results = runner(**{key: quantized(array, details[key]) for key, array in fed(runner, tensors).items()})
+    results = runner(**{key: quantized(array, details[key]) for key, array in fed(runner, tensors, kept).items()})
     details = runner.get_output_details()
     return {name: real(results[key], details[key]) for key, name in matched_outputs(results, names).items()}
 
 
 def execute(artifact, inputs, output):
     """Executes an artifact that `write_artifact` wrote."""
-    outputs = json.loads(Path(artifact).with_name(OUTPUTS).read_text())
-    results = run(Path(artifact).read_bytes(), read_tensors(inputs), list(outputs))
+    outputs, kept = (json.loads(Path(artifact).with_name(name).read_text()) for name in (OUTPUTS, KEPT))
+    results = run(Path(artifact).read_bytes(), read_tensors(inputs), list(outputs), kept)
     write_tensors({name: of_shape(array, **outputs[name]) for name, array in results.items()}, output)

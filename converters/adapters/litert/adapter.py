@@ -42,21 +42,30 @@ class LiteRt:
         original = onnx2tf_route.opened(model, options, "onnx2tf")
         with tempfile.TemporaryDirectory() as folder:
             batches = onnx2tf_route.checked(calibration_batches(calibration), original)
-            data = self._calibration(original, batches, Path(folder))
+            kept = self._kept(model, original, batches[0])
+            data = self._calibration(original, batches, Path(folder), kept)
             file = onnx2tf_route.made_integer(
                 model, KINDS[self.variant], custom_input_op_name_np_data_path=data,
                 quant_type="per-channel" if options.get("per_axis", True) else "per-tensor")
-        return {"artifact": onnx2tf_route.write_artifact(file, original, batches, output)}
+        return {"artifact": onnx2tf_route.write_artifact(file, original, batches, output, kept)}
 
     def execute(self, artifact, inputs, output):
         onnx2tf_route.execute(artifact, inputs, output)
 
     @staticmethod
-    def _calibration(original, batches, folder):
+    def _kept(model, original, batch):
+        """The inputs that onnx2tf leaves as the model has them: 1.x none, 2.x as the file says that it makes in float."""
+        if importlib.metadata.version("onnx2tf").startswith("1.") or not any(array.ndim >= 3 for array in batch.values()):
+            return set()
+        return onnx2tf_route.inputs_kept(onnx2tf_route.made_float(model), original, batch)
+
+    @staticmethod
+    def _calibration(original, batches, folder, kept):
         """One file for each input with all batches along axis 0, as [[name, file, mean, std]]."""
         data = []
         for index, tensor in enumerate(graph_inputs(original)):
-            arrays = [onnx2tf_route.channels_last(batch[tensor.name]) for batch in batches]
+            arrays = [batch[tensor.name] if tensor.name in kept else onnx2tf_route.channels_last(batch[tensor.name])
+                      for batch in batches]
             numpy.save(folder / f"{index}.npy", numpy.concatenate(arrays) if arrays[0].ndim else numpy.stack(arrays))
             data.append([tensor.name, str(folder / f"{index}.npy"), 0.0, 1.0])
         return data

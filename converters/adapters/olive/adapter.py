@@ -52,7 +52,7 @@ ROUTES = {
     "unprepared": Route(policy="no quant_pre_process", settings={"quant_preprocess": False}),
     "qoperator": Route(policy="QOperator", settings={"quant_format": "QOperator"}, operators=frozenset(QLinearOpsRegistry)),
     "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True}, takes={"symmetric": [False]}),
-    "qnn": Route(policy="quant_pre_process", provider="QNNExecutionProvider", device="npu", takes={"method": ["minmax"]}),
+    "qnn": Route(policy="get_qnn_qdq_config", provider="QNNExecutionProvider", device="npu", takes={"method": ["minmax"]}),
     "act_precision": Route(activation_key="act_precision"),
     "nodes_to_quantize": Route(in_float="nodes_to_quantize"),
     "op_types_to_exclude": Route(in_float="op_types_to_exclude"),
