@@ -192,6 +192,9 @@ def nothing_installed(assay, root):
     red = [("olive:reduce_range@1", "conv_of_asked_type", "default"), ("olive:act_precision@1", "conv_of_asked_type", "default")]
     check(in_stated_order("conv_of_asked_type", red) == red[::-1], "the variant that the case is about")
     check(in_stated_order("conv_of_asked_type", [*red, ("olive@1", "conv_of_asked_type", "default")])[0] == red[0], "plain among them")
+    from history import is_argued
+    case = "gemm_matmul/form=attention"
+    check(all(is_argued(name, "onnx2tf", case) for name in ("litert", "litert@1.29.24", "litert:int16@1.29.24")), "a page by a converter with its version")
     trackers(root)
     named_clauses(root)
     installed_by_readers(root)

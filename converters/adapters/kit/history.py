@@ -56,7 +56,7 @@ COLUMNS = {"minimal case": "case", **dict.fromkeys(
 @functools.cache
 def page_rows(converter):
     """The rows of the tables on the converter's page that name cases and causes, each {"case", "cause", …: cell}."""
-    page, columns, rows = RECORDS / f"{converter.partition(':')[0]}.md", [], []
+    page, columns, rows = RECORDS / f"{re.split('[:@]', converter)[0]}.md", [], []
     for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
         cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] if line.startswith("|") else []
         if not columns or not cells:

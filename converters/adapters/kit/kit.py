@@ -331,6 +331,17 @@ def noise(bundle):
 ROUNDED_TIMES = 3  # the error that rounding the tensors makes; engines that round in other places stay within twice
 
 
+# Of an output's largest magnitude, what computing in float rounds: some roundings of each type.
+FLOAT32_ALLOWED, FLOAT16_ALLOWED = 1e-6, 4e-3
+
+
+def has_float16(artifact):
+    """Whether what isn't INT8 is computed in float16."""
+    half = onnx.TensorProto.FLOAT16
+    return artifact is not None and (any(tensor.data_type == half for tensor in artifact.graph.initializer) or any(
+        attribute.i == half for node in artifact.graph.node if node.op_type == "Cast" for attribute in node.attribute))
+
+
 def rounded(bundle):
     """The largest error of a channel, with that of the float model whose tensors are rounded to 8 bits over their ranges. Not of
     a converter that takes other ranges by design."""
@@ -340,6 +351,7 @@ def rounded(bundle):
         return None
     listed = ", ".join(f'"{name}"' for name in sorted(names))
     return {"times": ROUNDED_TIMES, "words": f"{listed} rounded to 8 bits over their ranges",
+            "floor": FLOAT16_ALLOWED if has_float16(bundle.artifact) else FLOAT32_ALLOWED,
             "files": {"rounded.onnx": rounding.rounded(bundle, names).SerializeToString()}}
 
 
