@@ -254,6 +254,8 @@ Status confine(const Sandbox& sandbox) {
       rules.allow(entry->path(), kReading | kWriteFile | kTruncate | kDeviceControl);
     }
   }
+  // CUDA names its threads there, by truncating the file, and ends with error 304 where it can't.
+  if (sandbox.gpu) rules.allow("/proc/self/task", kReading | kWriteFile | kTruncate);
   const bool no_rights = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   const bool filtered = filter_calls();
   if (!no_rights || !filtered || !can_confine() || !rules.enforce()) {
