@@ -397,9 +397,7 @@ core::Result<core::TensorMap> data_set(const Case& test_case, const std::string&
   const auto plans = input_plans(test_case);
   if (!plans) return plans.error();
   core::TensorMap tensors;
-  for (const InputPlan& plan : *plans) {
-    tensors.emplace(plan.name, draw_input(test_case, plan, set, scales));
-  }
+  for (const InputPlan& plan : *plans) tensors.emplace(plan.name, draw_input(test_case, plan, set, scales));
   return tensors;
 }
 

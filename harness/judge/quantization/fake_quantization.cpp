@@ -429,8 +429,9 @@ bool FakeQuantization::runs_in_float(std::size_t entry) const {
 }
 
 bool FakeQuantization::may_stay_for_its_bias(const Node& node) const {
-  return context_.artifact == nullptr && reported_precision(context_.evidence, node.name) == nullptr && !given_ &&
-         has_matrix_bias(node, plan_.alignment().constants);
+  // Asked of every reader of every tensor: the kind of node tells most of them at once.
+  return context_.artifact == nullptr && !given_ && has_matrix_bias(node, plan_.alignment().constants) &&
+         reported_precision(context_.evidence, node.name) == nullptr;
 }
 
 bool FakeQuantization::stays_for_its_bias(const Node& node) const {
