@@ -140,11 +140,21 @@ std::int64_t shift_rounded(std::int64_t product, int shift, Rounding rounding) {
   return down;
 }
 
+namespace {
+
+constexpr int kAllBits = 32;
+/// At how many bits sums wrap.
+constexpr int bits_of(Accumulator accumulator) {
+  if (accumulator == Accumulator::int16) return 16;
+  return accumulator == Accumulator::int24 ? 24 : kAllBits;
+}
+
+}  // namespace
+
 Requantizer::Requantizer(const ArithmeticPolicy& policy, const OutputCodes& out, std::span<const double> in_scales,
                          std::span<const std::int32_t> biases, std::span<const double> addends)
     : policy_(policy), out_(out) {
-  is_default_ = has_default_rounding(policy) && policy.accumulator != Accumulator::int16 &&
-                policy.accumulator != Accumulator::int24;
+  is_default_ = has_default_rounding(policy) && bits_of(policy.accumulator) == kAllBits;
   const std::size_t count = std::max({in_scales.size(), biases.size(), addends.size()});
   channels_.resize(count);
   for (std::size_t j = 0; j < count; ++j) {
@@ -188,9 +198,8 @@ std::uint8_t Requantizer::code(std::int32_t acc, std::int64_t channel) const {
 /// The accumulator with its bias, as the policy's width holds them.
 double Requantizer::biased(std::int32_t acc, const Channel& channel) const {
   auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) + static_cast<std::uint32_t>(channel.bias));
-  if (policy_.accumulator == Accumulator::int16) sum = static_cast<std::int16_t>(sum);
-  if (policy_.accumulator == Accumulator::int24)
-    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) << 8) >> 8;
+  const int dropped = kAllBits - bits_of(policy_.accumulator);
+  sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) << dropped) >> dropped;
   return static_cast<double>(sum) + channel.addend;
 }
 
