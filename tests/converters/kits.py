@@ -107,6 +107,11 @@ def index(assay, place):
     size = (folder / "clip_of_an_output" / "model.onnx").stat().st_size
     check(rows["clip_of_an_output"]["model_bytes"] == size and ("model_holds" in rows["clip_of_an_output"]) == (size > SMALL), rows, size)
     check(size <= SMALL or f"- clip_of_an_output: {size} bytes, 2 nodes; " in text, text)
+    made_at = (folder / "clip_of_an_output").stat().st_mtime_ns
+    made = call(assay, "kits", place / "all", CONVERTER, "--only", "clip_of_an_output", "--only", "gemm_beta*", "--resume", "--jobs", "2")
+    rows = {row["defect"]: row for row in json.loads((place / "all" / "kits.json").read_text())[CONVERTER]}
+    check(made.returncode == 0 and [*rows] == sorted([*rows]) and "severity" in rows["gemm_beta"] and MENDED_SINCE in rows[MENDED]["why"], made.stderr, rows)
+    check((folder / "clip_of_an_output").stat().st_mtime_ns == made_at and "gemm_beta" in made.stdout and "clip_of" not in made.stdout, made.stdout)
 
 
 def trackers(root):

@@ -1,9 +1,10 @@
-"""Kits of all found defects: kits.py ASSAY FOLDER [NAME[@VERSION] …] [--only PATTERN …].
+"""Kits of all found defects: kits.py ASSAY FOLDER [NAME[@VERSION] …] [--only PATTERN …] [--resume] [--jobs N].
 
 For each converter that a suite judges, or for those that are named: its suite's cases of the found defects are run, and
 where one is red, FOLDER/NAME/DEFECT becomes a kit (`assay bundle --for`), whose repro.py was run and ends with 1.
 FOLDER/README.md lists them by maker, the gravest first, and says of the others why there is none; kits.json holds the
-same. Converters that were not named keep their kits and rows, and so do other defects with --only.
+same. Converters that were not named keep their kits and rows, and so do other defects with --only. A row is written as soon
+as it is known; --resume goes on behind those of the same version.
 """
 import argparse
 import fnmatch
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 
 from history import (HOME, SEVERITIES, adapter, defect_of, defects, defects_judged, is_argued, limit, limit_in_all_forms,
@@ -23,6 +26,7 @@ from tracker import plain
 GREEN = ("pass", "xpass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
 WHY_SHOWN = 240
+RUN_AT_ONCE = 8  # families of found defects in one call of `assay run`, which starts the converter once
 EXECUTED_OTHERWISE = ("optimized",)  # variants that convert as the plain converter does: its own suite judges them, too
 FORMS_TRIED = 3  # of a defect and a variant: where no kit can be made of one, another form or option set may show it
 
@@ -182,8 +186,9 @@ def mended(name, defect, version, recorded):
     return f"not wrong in {version}"
 
 
-def rows(assay, converter, versions, folder, patterns):
-    """What there is of one converter, row by row: one for each defect that some judged release has."""
+def rows(assay, converter, versions, folder, patterns, kept, jobs):
+    """What there is of one converter, row by row as it is known: one for each defect that some judged release has and whose
+    row of this version isn't kept."""
     name, _, version = converter.partition("@")
     recorded = defects_judged(name)
     named = defects(name)
@@ -201,18 +206,30 @@ def rows(assay, converter, versions, folder, patterns):
     patterns = patterns or [*named.values()]
     red = {defect for defect in rest if recorded.get(defect, {}).get(version, recorded.get(defect, {}).get("")) and named[defect] in patterns}
     limits = {defect: why for defect in red if (why := limit_in_all_forms(name, named[defect]))}  # argued: nothing to run
-    found = verdicts(assay, name, version, [each for each in patterns if each not in {named[defect] for defect in limits}])
-    for defect in sorted({*rest, *(defect for defect, forms in found.items() if forms)}):
-        if defect in limits:
-            row = {"why": limits[defect]}
-        elif found.get(defect):
-            row = kit(assay, found[defect], folder / name / defect)
-        elif defect in found:
-            row = {"why": mended(name, defect, version, recorded.get(defect, {}))}
-        else:
-            continue  # not among the patterns
-        print(f"{name} {defect}: {row.get('severity') or row['why']}", flush=True)
-        yield {"defect": defect, "version": version, **row}
+    yield from ({"defect": defect, "version": version, "why": why} for defect, why in sorted(limits.items()))
+    done = {row["defect"] for row in kept if row.get("version") == version}
+    settled = {named[defect] for defect in {*limits, *done}}
+    asked = sorted({*patterns} - settled)
+    of_defect = partial(row_of, assay, name, version, folder, recorded)
+    with ThreadPoolExecutor(jobs) as pool:
+        families = [asked[place:place + RUN_AT_ONCE] for place in range(0, len(asked), RUN_AT_ONCE)]
+        running = {pool.submit(verdicts, assay, name, version, some): some for some in families}
+        while running:
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for task in ended:
+                what = running.pop(task)
+                if isinstance(what, str):
+                    yield {"defect": what, "version": version, **task.result()}
+                    continue
+                wanted = {defect: forms for defect, forms in task.result().items() if named[defect] in what and (forms or defect in rest)}
+                running |= {pool.submit(of_defect, defect, forms): defect for defect, forms in wanted.items()}
+
+
+def row_of(assay, name, version, folder, recorded, defect, forms):
+    """A defect's row without its name: of its kit, or why there is none; forms are those that are red."""
+    row = kit(assay, forms, folder / name / defect) if forms else {"why": mended(name, defect, version, recorded.get(defect, {}))}
+    print(f"{name} {defect}: {row.get('severity') or row['why']}", flush=True)
+    return row
 
 
 def gravity(row):
@@ -267,15 +284,16 @@ def index(by_converter):
     return "\n".join(lines)
 
 
-def main(assay, folder, converters, patterns):
+def main(assay, folder, converters, patterns, resume, jobs):
     place, versions = Path(folder), installed(assay)
     place.mkdir(parents=True, exist_ok=True)
     file = place / "kits.json"
     known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     for converter in converters or judged_converters():
         name = converter.partition("@")[0]
-        made = {row["defect"]: row for row in known.get(name, []) if patterns}
-        for row in rows(assay, converter, versions.get(name, []), place, patterns):
+        made = {row["defect"]: row for row in known.get(name, []) if patterns or resume}
+        kept = [*made.values()] if resume else []
+        for row in rows(assay, converter, versions.get(name, []), place, patterns, kept, jobs):
             made[row["defect"]] = row
             known[name] = [made[defect] for defect in sorted(made)]
             file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -291,5 +309,7 @@ if __name__ == "__main__":
     parser.add_argument("folder")
     parser.add_argument("converters", nargs="*")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    sys.exit(main(arguments.assay, arguments.folder, arguments.converters, arguments.only))
+    sys.exit(main(arguments.assay, arguments.folder, arguments.converters, arguments.only, arguments.resume, arguments.jobs))

@@ -12,6 +12,8 @@ namespace {
 struct KitsArguments {
   std::string folder;
   std::vector<std::string> converters, only;
+  bool resume = false;
+  int jobs = 1;
 };
 
 int kits_command(const KitsArguments& arguments) {
@@ -22,6 +24,10 @@ int kits_command(const KitsArguments& arguments) {
     words.emplace_back("--only");
     words.push_back(pattern);
   }
+  if (arguments.resume) {
+    words.emplace_back("--resume");
+  }
+  words.insert(words.end(), {"--jobs", std::to_string(arguments.jobs)});
   return run_script(words);
 }
 
@@ -40,6 +46,9 @@ void register_kits(Command app, Action& action) {
                      "that is installed");
   command.add_option("--only", arguments->only,
                      "Of the cases, only those that this pattern matches (left out: cases/found/*). May be repeated");
+  command.add_flag("--resume", arguments->resume,
+                   "Keep the rows of kits.json that are of the same release, and go on behind them");
+  command.add_option("--jobs", arguments->jobs, "Kits made at a time; 1 unless given").check(Check::positive);
   command.callback([arguments, &action] { action = guarded([arguments] { return kits_command(*arguments); }); });
 }
 
