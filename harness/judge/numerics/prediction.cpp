@@ -18,9 +18,11 @@
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/numerics/finding_list.hpp"
 #include "harness/judge/numerics/given_ties.hpp"
+#include "harness/judge/numerics/power.hpp"
 #include "harness/judge/numerics/sides_at_ties.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
+#include "harness/judge/quantization/open_choices.hpp"
 
 namespace assay::judge {
 namespace {
@@ -29,16 +31,6 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 
-/// The power of noise relative to the signal's; no 8 bits leave as little as 16.
-constexpr double kSixteenBits = 0x1p-32;
-
-double decibel(double ratio) {
-  constexpr double kDecibel = 10;
-  return kDecibel * std::log10(ratio);
-}
-
-constexpr double kFloat32Error = 0x1p-22;
-
 /// What outputs of few values may lose against the prediction over all draws of the data: which way their ties go isn't
 /// asked.
 constexpr double kPooledLossDb = 1;
@@ -46,62 +38,10 @@ constexpr double kPooledLossDb = 1;
 constexpr double kTurnedLeast = 2, kTurnedShare = 0.01;
 /// Another draw of the same roundings, or of some of them.
 constexpr double kOtherDrawDb = 1;
-
-/// Noise of the power `predicted` and of float32's last places (here four) between two roundings, which no prediction
-/// has and which count where the roundings themselves are that small; a scale's own last place shifts all elements
-/// alike, so that amplitudes add up and not powers. `error` is the size of the last places, relative to the signal.
-double with_last_places(double predicted, double signal, double error) {
-  const double amplitude = std::sqrt(predicted) + error * std::sqrt(signal);
-  return amplitude * amplitude;
-}
-
-/// Signal and noise of one channel.
-struct Power {
-  double signal = 0, actual = 0, predicted = 0;
-  double largest = 0;            ///< magnitude of the signal
-  double error = kFloat32Error;  ///< what is stored leaves, relative to the signal
-  std::int64_t elements = 0;
-  [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
-  /// Actual minus predicted SQNR.
-  [[nodiscard]] double deviation_db() const { return decibel(with_last_places(predicted, signal, error) / actual); }
-};
-
-/// Powers by index along `axis`; one channel where it is -1.
-std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Tensor& predicted, std::int64_t axis,
-                          double error) {
-  const core::Shape& shape = expected.shape();
-  std::size_t inner = 1, extent = 1;
-  for (std::size_t i = 0; axis >= 0 && i < shape.size(); ++i) {
-    const auto size = static_cast<std::size_t>(shape[i]);
-    if (static_cast<std::int64_t>(i) == axis) extent = size;
-    if (static_cast<std::int64_t>(i) > axis) inner *= size;
-  }
-  std::vector<Power> all(extent);
-  const std::span<const double> want = expected.reals(), got = actual.reals(), guess = predicted.reals();
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    Power& power = all[i / inner % extent];
-    power.error = error;
-    power.signal += want[i] * want[i];
-    power.largest = std::max(power.largest, std::fabs(want[i]));
-    power.actual += (got[i] - want[i]) * (got[i] - want[i]);
-    power.predicted += (guess[i] - want[i]) * (guess[i] - want[i]);
-    ++power.elements;
-  }
-  return all;
-}
-
-Power total(const std::vector<Power>& channels) {
-  Power sum;
-  for (const Power& power : channels) {
-    sum.error = power.error;
-    sum.signal += power.signal;
-    sum.largest = std::max(sum.largest, power.largest);
-    sum.actual += power.actual;
-    sum.predicted += power.predicted;
-    sum.elements += power.elements;
-  }
-  return sum;
-}
+/// Limits have to rule out an output that is a quarter too large, which has this share of the signal's power as noise.
+constexpr double kQuarter = 1.0 / 16;
+/// The power of noise relative to the signal's; no 8 bits leave as little as 16.
+constexpr double kSixteenBits = 0x1p-32;
 
 class PredictionCheck {
  public:
@@ -413,7 +353,6 @@ class PredictionCheck {
     const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
     // Zeros for an output must not pass. Where rounding turns decisions over, how many is no matter of chance, and less
     // than an output that is a quarter too large is not told from it.
-    constexpr double kQuarter = 1.0 / 16;
     if (!(limit < signal * (found->second.decide() ? kQuarter : 1))) {
       miss(tensor, fmt::format("rounding alone may leave {:.1f} dB of it", decibel(signal / limit)));
       return;
@@ -524,8 +463,6 @@ class PredictionCheck {
             about(tensor, "", execution.data_set), unlike, actual.size(), noise_power(expected, guess), limit));
   }
 
-  static double ratio(double db) { return std::pow(10, db / 10); }
-
   /// What is predicted of the tensors between; measure_losses holds an artifact's against it.
   void predict_inside(const core::TensorMap& expected, const std::string& data_set) {
     for (const auto& [tensor, want] : expected) {
@@ -617,8 +554,6 @@ class PredictionCheck {
       if (other != nullptr && other->shape() == expected.shape())
         noisiest = std::max(noisiest, noise_power(expected, *other));
     }
-    // Where ranges are open the limit has to rule out an output that is a quarter too large, as that of the draws.
-    constexpr double kQuarter = 1.0 / 16;
     const double least = grounds_.leaves_ranges_open() ? kQuarter * whole.signal : whole.signal;
     const bool gates = modelled() && certain &&
                        with_last_places(noisiest, whole.signal, whole.error) * ratio(loss_limit(distinct)) < least;
@@ -685,40 +620,9 @@ class PredictionCheck {
     });
   }
 
-  /// What may be supposed besides, one thing at a time, where no artifact shows it.
+  /// What may be supposed besides, one thing at a time.
   [[nodiscard]] std::vector<Supposed> suppositions(const Supposed& way) const {
-    std::vector<Supposed> all;
-    const Evidence& evidence = context_.evidence;
-    const auto suppose = [&](bool Supposed::*what) {
-      all.push_back(way);
-      all.back().*what = true;
-    };
-    if (context_.artifact != nullptr) {
-      if (out_.style == StyleName::double_rounding) suppose(&Supposed::rounds_twice);
-      return all;
-    }
-    if (leaves_own_ranges_open(evidence)) suppose(&Supposed::own_ranges);
-    suppose(&Supposed::real_outputs);
-    const auto joins = [](const Node& node) { return traits_of(node).movement == Movement::joins; };
-    const bool open_joins = !lists_scales(evidence) && std::ranges::any_of(evidence.model->graph.nodes, joins);
-    if (open_joins && evidence.converter.policy.shares) suppose(&Supposed::joined_scales);
-    if (open_joins && !context_.open_ranges) suppose(&Supposed::covering_joins);
-    if (evidence.converter.policy.arithmetic != converters::EngineArithmetic::floating)
-      suppose(&Supposed::rounds_twice);
-    return all;
-  }
-
-  /// Predicted noise as large as sides at ties may make it, `sides` being how far those of one draw move the
-  /// prediction: in amplitude, since both come of the same roundings.
-  static double moved_by(double predicted, double sides) {
-    constexpr double kDraws = 2;  // the prediction and the engine are a draw each
-    const double amplitude = std::sqrt(predicted) + kDraws * std::sqrt(sides);
-    return amplitude * amplitude;
-  }
-  static std::vector<Power> moved_by(std::vector<Power> channels, const std::vector<Power>& sides) {
-    for (std::size_t c = 0; c < channels.size(); ++c)
-      channels[c].predicted = moved_by(channels[c].predicted, sides[c].actual);
-    return channels;
+    return single_choices(way, context_, out_.style == StyleName::double_rounding);
   }
 
   /// Every choice of the converter's is known, the roundings of its engine included.
@@ -741,15 +645,6 @@ class PredictionCheck {
   }
   [[nodiscard]] bool has_wide_codes() const {
     return core::element_size_bits(context_.evidence.options.activation) > 8;
-  }
-
-  static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels, std::int64_t fewest) {
-    std::optional<std::size_t> worst;
-    for (std::size_t c = 0; c < channels.size(); ++c) {
-      if (!channels[c].comparable() || channels[c].elements < fewest) continue;
-      if (!worst || channels[c].deviation_db() < channels[*worst].deviation_db()) worst = c;
-    }
-    return worst;
   }
 
   /// The weights of every layer alone, channel by channel: a wrong axis costs 15 to 20 dB here, and half a dB in the

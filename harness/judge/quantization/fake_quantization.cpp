@@ -4,18 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "harness/core/float_format.hpp"
 #include "harness/core/rng.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
-#include "harness/judge/audit/normalization_limits.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/demands.hpp"
-#include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/quantization/nearest_codes.hpp"
 #include "reference/executor.hpp"
-#include "reference/quant.hpp"
 #include "reference/quant_layout.hpp"
 
 namespace assay::judge {
@@ -25,74 +21,6 @@ using core::QuantParams;
 using core::Tensor;
 using core::TensorPtr;
 using model::Node;
-
-/// Nearest codes of `values`, as real values; null where the parameters don't fit the shape.
-TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
-  const auto channels = ChannelIndex::make(values->shape(), params);
-  if (!channels || !values->is_real()) return nullptr;
-  Tensor result = *values;
-  const std::span<double> out = result.reals();
-  std::vector<std::int64_t> codes(out.size());
-  channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
-    const double scale = params.scale[channel];
-    if (std::isnan(scale) || scale == 0) return;
-    if (core::is_real(params.type)) {
-      for (std::size_t i = first; i < first + length; ++i)
-        out[i] = core::nearest_code(out[i] / scale, params.type) * scale;
-      return;
-    }
-    const std::int64_t zero_point = params.zero_point.empty() ? 0 : params.zero_point[channel];
-    const std::span<std::int64_t> run = std::span(codes).subspan(first, length);
-    reference::quantize(out.subspan(first, length), scale, zero_point, params.type, run);
-    for (std::size_t i = first; i < first + length; ++i) {
-      if (std::isnan(out[i])) continue;
-      // Means of two codes lie at ties, from which float64's own rounding must not move them.
-      const double steps = out[i] / scale, middle = std::floor(steps) + 0.5;
-      const bool tie = std::fabs(steps - middle) <= 0x1p-40 * std::fabs(middle);
-      const std::int64_t code = tie ? reference::quantize(middle, 1, zero_point, params.type) : codes[i];
-      out[i] = reference::dequantize(code, scale, zero_point);
-    }
-  });
-  return std::make_shared<const Tensor>(std::move(result));
-}
-
-TensorPtr brought_within(const Tensor& values, const std::vector<Interval>& limits) {
-  Tensor result = values;
-  for (std::size_t i = 0; i < limits.size(); ++i)
-    result.reals()[i] = std::clamp(result.reals()[i], limits[i].low, limits[i].high);
-  return std::make_shared<const Tensor>(std::move(result));
-}
-
-/// `codes` with the artifact's own where both are as near: a scale in float32 leaves open to which side a tie falls.
-TensorPtr with_ties_of(const TensorPtr& own, const TensorPtr& weight, const QuantParams& params,
-                       const TensorPtr& codes) {
-  const auto channels = ChannelIndex::make(weight->shape(), params);
-  if (own == nullptr || own->shape() != weight->shape() || !channels) return codes;
-  Tensor result = *codes;
-  for (std::size_t i = 0; i < result.reals().size(); ++i) {
-    const double value = weight->reals()[i];
-    const double scale = std::fabs(params.scale[channels->channel(i)]);
-    const double half = (scale > 0 ? scale * core::half_gap(value / scale, params.type) : 0) +
-                        0x1p-22 * std::fabs(value);  // as audited
-    if (std::fabs(own->reals()[i] - value) <= half) result.reals()[i] = own->reals()[i];
-  }
-  return std::make_shared<const Tensor>(std::move(result));
-}
-
-/// A bias on its int32 codes of scale s_x·s_w, which the output channels share in turn; one value that serves every
-/// channel has a code for each.
-TensorPtr nearest_bias(const Tensor& bias, double input_scale, const std::vector<double>& weight_scales) {
-  const auto channels = static_cast<std::int64_t>(weight_scales.size());
-  Tensor result = bias.size() == 1 && channels > 1
-                      ? Tensor(bias.type(), {channels}, std::vector<double>(weight_scales.size(), bias.as_real(0)))
-                      : bias;
-  const std::span<double> out = result.reals();
-  for (std::size_t j = 0; j < out.size(); ++j) {
-    const double step = input_scale * weight_scales[j % weight_scales.size()];
-    if (step > 0) out[j] = reference::dequantize(reference::quantize(out[j], step, 0, core::DType::int32), step, 0);
-  }
-  return std::make_shared<const Tensor>(std::move(result));
-}
 
 /// `steps` of a scale, made of integers of `factor` such steps each by a multiplication that rounds to 2⁻ᵏ steps and a
 /// shift by k bits.
@@ -234,190 +162,8 @@ bool FakeQuantization::follows_product(const Alignment::Operation& entry) const 
          weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
 }
 
-/// The artifact's quantizers under the tensors for which the plan has them: where a Relu or Clip was removed, its
-/// output.
-void FakeQuantization::collect_roundings() {
-  const model::Graph& graph = context_.evidence.model->graph;
-  for (const Quantizer& quantizer : context_.artifact->quantizers()) {
-    if (quantizer.constant || quantizer.original.empty()) continue;
-    std::string tensor = quantizer.original;
-    const auto planned = [&] {
-      const auto& all = plan_.roundings(tensor);
-      return std::ranges::find(all, quantizer.codes, &QuantizationPlan::Rounding::codes) != all.end();
-    };
-    while (!planned() && wiring_.consumers(tensor).size() == 1) {
-      const Node& reader = graph.nodes[wiring_.consumers(tensor).front()];
-      if (reader.outputs.empty()) break;
-      tensor = reader.outputs.front();
-    }
-    roundings_[tensor].push_back({granted_.activation(tensor, quantizer.params), quantizer.codes, quantizer.chained});
-  }
-}
-
-/// Without an artifact: the reported scales say which tensors have one, besides what the model quantizes itself; where
-/// none are reported, every tensor that a policy with these fusions and shares rounds.
-void FakeQuantization::assume_roundings() {
-  const Evidence& evidence = context_.evidence;
-  const model::Graph& graph = evidence.model->graph;
-  const auto quantizes = [&](std::size_t reader) { return graph.nodes[reader].op_type == "QuantizeLinear"; };
-  std::set<std::string, std::less<>> told;
-  for (const auto& tensor : evidence.conversion.tensors) {
-    if (tensor.params.scale.size() != 1 || tensor.params.zero_point.size() != 1) continue;
-    if (std::ranges::any_of(wiring_.consumers(tensor.name), quantizes)) continue;  // the model's own
-    roundings_[tensor.name].push_back({granted_.activation(tensor.name, tensor.params), "", false});
-    told.insert(tensor.name);
-  }
-  if (given_ || lists_scales(evidence)) return;
-  const auto joins = supposed_.joined_scales ? joined() : std::map<std::string, std::string, std::less<>>();
-  const auto& open = context_.open_ranges;
-  const auto& params = !open ? context_.audited : supposed_.narrowest_ranges ? open->narrowest : open->widest;
-  const auto assume = [&](const std::string& tensor) {
-    const auto join = joins.find(tensor);
-    const auto audited = params.find(join == joins.end() ? tensor : join->second);
-    const bool real =
-        (supposed_.stay_real.contains(tensor) && !is_read_in_int8(tensor)) || is_read_for_biases_alone(tensor);
-    if (audited != params.end() && !told.contains(tensor) && !real)
-      roundings_[tensor].push_back({audited->second, "", false});
-  };
-  for (const model::ValueInfo& input : graph.inputs) assume(input.name);
-  for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
-    const Node& node = plan_.alignment().operations[i].node;
-    const bool in_float = runs_in_float(i);
-    for (const std::string& output : node.outputs) {
-      if (in_float) {
-        if (supposed_.rounds_around_float || is_read_in_int8(output)) assume(output);
-      } else if (moves(node)) {
-        roundings_[output] = roundings(node.inputs.front());
-      } else if (const auto wide = covering(node)) {
-        roundings_[output].push_back({*wide, "", false});
-      } else if (!is_fused(node, output)) {
-        assume(output);
-      }
-    }
-  }
-  std::erase_if(roundings_, [&](const auto& each) { return comes_real(each.first) && goes_out_unread(each.first); });
-}
-
-/// What is an output, or becomes one by moving alone, is supposed to be given out as computed. Not where the policy
-/// rounds outputs: it does what nodes on codes make.
-bool FakeQuantization::comes_real(const std::string& tensor) const {
-  if (!supposed_.real_outputs) return false;
-  if (context_.evidence.converter.policy.outputs != converters::GraphOutputs::quantized) return true;
-  const auto& operations = plan_.alignment().operations;
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (std::ranges::find(operations[i].node.outputs, tensor) != operations[i].node.outputs.end())
-      return runs_in_float(i);
-  }
-  return false;
-}
-
-/// Of what goes into a join whose operands share scales, directly or moved, the join's result.
-std::map<std::string, std::string, std::less<>> FakeQuantization::joined() const {
-  std::map<std::string, std::string, std::less<>> joins;
-  const auto& nodes = context_.evidence.model->graph.nodes;
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    if (!moves(*node) || node->outputs.empty()) continue;
-    const bool joins_operands = traits_of(*node).movement == Movement::joins;
-    const auto behind = joins.find(node->outputs.front());
-    if (!joins_operands && behind == joins.end()) continue;
-    const std::string result = behind == joins.end() ? node->outputs.front() : behind->second;
-    for (std::size_t i = 0; i < (joins_operands ? node->inputs.size() : 1); ++i) joins[node->inputs[i]] = result;
-  }
-  return joins;
-}
-
-/// Parameters of the join's result where it covers its operands' codes; nothing where that isn't supposed, or where
-/// they reach no farther than it does itself.
-std::optional<QuantParams> FakeQuantization::covering(const Node& join) const {
-  if (!supposed_.covering_joins || traits_of(join).movement != Movement::joins || context_.ranges == nullptr)
-    return std::nullopt;
-  const auto own = context_.ranges->find(join.outputs.front());
-  if (own == context_.ranges->end() || !own->second.finite) return std::nullopt;
-  double low = own->second.low, high = own->second.high;
-  for (const std::string& input : join.inputs) {
-    std::string source = input;
-    for (auto maker = wiring_.producer(source); maker; maker = wiring_.producer(source)) {
-      const Node& node = context_.evidence.model->graph.nodes[*maker];
-      if (!moves(node) || traits_of(node).movement == Movement::joins || node.inputs.empty()) break;
-      source = node.inputs.front();
-    }
-    const auto range = context_.ranges->find(source);
-    if (range == context_.ranges->end() || !range->second.finite) continue;
-    low = std::min(low, range->second.low);
-    high = std::max(high, range->second.high);
-  }
-  if (low == own->second.low && high == own->second.high) return std::nullopt;
-  return derive_params(low, high, context_.evidence.options.activation, context_.evidence.options.symmetric,
-                       context_.evidence.converter.policy.without_floor());
-}
-
-/// Nothing but nodes that only move reads the tensor, and what they make are outputs that nothing else reads.
-bool FakeQuantization::goes_out_unread(const std::string& tensor) const {
-  const auto& readers = wiring_.consumers(tensor);
-  if (readers.empty()) return wiring_.is_output(tensor);
-  return std::ranges::all_of(readers, [&](std::size_t reader) {
-    const Node& node = context_.evidence.model->graph.nodes[reader];
-    return only_moves(node) && std::ranges::all_of(node.outputs, [&](const std::string& output) {
-             return output.empty() || goes_out_unread(output);
-           });
-  });
-}
-
-/// Operators that hand their input's codes on, with its scale.
-bool FakeQuantization::moves(const Node& node) const {
-  const auto& shares = context_.evidence.converter.policy.shares;
-  if (traits_of(node).movement == Movement::copies) return true;
-  if (supposed_.own_ranges && computes_by_attributes(node)) return false;
-  return shares && std::ranges::find(*shares, model::operator_name(node)) != shares->end();
-}
-
-/// The tensor goes into one operator that the policy says it fuses into the tensor's maker: never rounded itself.
-bool FakeQuantization::is_fused(const Node& maker, const std::string& tensor) const {
-  const auto& fusions = context_.evidence.converter.policy.fusions;
-  if (!fusions || wiring_.is_output(tensor) || wiring_.consumers(tensor).size() != 1) return false;
-  const Node& reader = context_.evidence.model->graph.nodes[wiring_.consumers(tensor).front()];
-  if (supposed_.rounds_around_float && asked_in_float(context_.evidence, reader)) return false;
-  const bool constant = reader.op_type != "Add" || std::ranges::any_of(reader.inputs, [&](const std::string& input) {
-                          return plan_.alignment().constants.contains(input);
-                        });
-  return constant && std::ranges::find(*fusions, model::operator_name(maker) + "+" + model::operator_name(reader)) !=
-                         fusions->end();
-}
-
 const ArtifactNode* FakeQuantization::made_of(std::size_t entry) const {
   return plan_.alignment().operations[entry].made;
-}
-
-/// Some operation that runs on codes takes the tensor for its data.
-bool FakeQuantization::is_read_in_int8(const std::string& tensor) const {
-  const auto& operations = plan_.alignment().operations;
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const Node& node = operations[i].node;
-    const auto data = node.inputs.begin() + static_cast<std::ptrdiff_t>(data_input_count(node));
-    if (std::find(node.inputs.begin(), data, tensor) != data && !runs_in_float(i)) return true;
-  }
-  return false;
-}
-
-std::optional<CodeSpan> FakeQuantization::codes_of(const std::string& tensor) const {
-  const std::vector<Rounding>& all = roundings(tensor);
-  const auto is_the_first = [&](const Rounding& each) {
-    return each.params.scale.size() == 1 && each.params.scale == all.front().params.scale;
-  };
-  if (all.empty() || !std::ranges::all_of(all, is_the_first) || !(all.front().params.scale.front() > 0))
-    return std::nullopt;
-  return CodeSpan::of(all.front().params, context_.evidence.converter.policy);
-}
-
-std::vector<std::string> FakeQuantization::optional_roundings() const {
-  std::vector<std::string> tensors;
-  if (lists_scales(context_.evidence)) return tensors;
-  for (const auto& [tensor, all] : roundings_) {
-    if (!all.empty() && !plan_.alignment().constants.contains(tensor) && !is_read_in_int8(tensor)) {
-      tensors.push_back(tensor);
-    }
-  }
-  return tensors;
 }
 
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
@@ -436,14 +182,6 @@ bool FakeQuantization::may_stay_for_its_bias(const Node& node) const {
 
 bool FakeQuantization::stays_for_its_bias(const Node& node) const {
   return !supposed_.matrix_bias_on_codes && may_stay_for_its_bias(node);
-}
-
-/// Nothing else reads the tensor: such nodes take it as it is.
-bool FakeQuantization::is_read_for_biases_alone(const std::string& tensor) const {
-  const auto& readers = wiring_.consumers(tensor);
-  return !readers.empty() && !wiring_.is_output(tensor) && std::ranges::all_of(readers, [&](std::size_t reader) {
-    return stays_for_its_bias(context_.evidence.model->graph.nodes[reader]);
-  });
 }
 
 /// Where no precision map tells: an operator that computes, of which the converter says that it has no INT8 form, alone
@@ -469,68 +207,6 @@ bool FakeQuantization::keeps_weight(std::size_t entry) const {
          (!context_.evidence.options.weights_only() && stays_for_its_bias(node));
 }
 
-void FakeQuantization::quantize_constants(std::size_t entry) {
-  const Node& node = plan_.alignment().operations[entry].node;
-  const ArtifactNode* made = made_of(entry);
-  const auto slots = weight_slots(node, plan_.alignment().constants);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const auto found = plan_.alignment().constants.find(node.inputs[i]);
-    if (found == plan_.alignment().constants.end()) continue;
-    TensorPtr value = found->second;
-    const auto rounded = roundings_.find(node.inputs[i]);
-    const bool is_rounded = rounded != roundings_.end() && !rounded->second.empty();
-    if (value->is_real() && value->size() > 0 && !slots) {
-      if (made != nullptr && i < made->inputs.size() && made->inputs[i].params) {
-        if (const TensorPtr codes = nearest(value, *made->inputs[i].params)) {
-          const auto limits =
-              normalization_limits(node, i, plan_.alignment().constants, made->inputs[i], context_.evidence);
-          value = limits ? brought_within(*codes, limits->elements) : codes;
-        }
-      } else if (context_.artifact == nullptr && is_rounded &&
-                 (i < data_input_count(node) || !is_read_in_int8(node.inputs[i]))) {
-        if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
-      } else if (context_.artifact == nullptr && !given_ && i < data_input_count(node) && !runs_in_float(entry) &&
-                 !is_fused_bias(node)) {
-        constants_open_ = constants_open_ || !lists_constants(context_.evidence);
-        value = nearest_constant(value);
-      }
-    }
-    constants_[entry][i] = value;
-  }
-  if (slots) quantize_weight(entry, *slots, made);
-  // What vanished from the artifact was folded into other constants, in a way that the effective model doesn't know.
-  const OperatorTraits& traits = traits_of(node);
-  const bool folds = slots || traits.normalization == Normalization::given_moments ||
-                     traits.formula == Formula::product || traits.formula == Formula::difference ||
-                     traits.formula == Formula::quotient;
-  if (context_.artifact != nullptr && made == nullptr && folds && unmodelled_.empty()) {
-    unmodelled_ = fmt::format("node \"{}\" ({}) isn't found in the artifact", node.name, node.op_type);
-  }
-}
-
-/// An Add of a constant that became the bias of the product before it.
-bool FakeQuantization::is_fused_bias(const Node& node) const {
-  return node.op_type == "Add" && std::ranges::any_of(node.inputs, [&](const std::string& input) {
-           const auto producer = wiring_.producer(input);
-           return producer && is_fused(context_.evidence.model->graph.nodes[*producer], input);
-         });
-}
-
-/// A constant operand of an operator on codes, with a range of its own.
-TensorPtr FakeQuantization::nearest_constant(const TensorPtr& value) const {
-  const ConstantForm form = supposed_.constants.value_or(usual_form_of_constants());
-  if (form == ConstantForm::real) return value;
-  const auto [low, high] = std::ranges::minmax(value->reals());
-  const converters::Options& options = context_.evidence.options;
-  return nearest(value,
-                 derive_params(low, high, options.activation, options.symmetric || form == ConstantForm::as_weights,
-                               context_.evidence.converter.policy));
-}
-
-ConstantForm FakeQuantization::usual_form_of_constants() const {
-  return lists_scales(context_.evidence) ? ConstantForm::real : ConstantForm::as_activations;
-}
-
 bool FakeQuantization::leaves_bodies_open() const {
   if (context_.artifact != nullptr) return false;
   const auto& operations = plan_.alignment().operations;
@@ -543,119 +219,6 @@ bool FakeQuantization::leaves_bodies_open() const {
 bool FakeQuantization::leaves_matrix_biases_open() const {
   return std::ranges::any_of(context_.evidence.model->graph.nodes,
                              [&](const Node& node) { return may_stay_for_its_bias(node); });
-}
-
-void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made) {
-  const Node& node = plan_.alignment().operations[entry].node;
-  const TensorPtr weight = plan_.alignment().constants.find(node.inputs[slots.weight])->second;
-  const Operand* operand =
-      made != nullptr && slots.weight < made->inputs.size() ? &made->inputs[slots.weight] : nullptr;
-  const std::size_t original = plan_.alignment().operations[entry].original;
-  const bool in_float =
-      context_.artifact != nullptr ? operand == nullptr || !operand->quantized() : keeps_weight(entry);
-  if (!weight->is_real() || in_float || (given_ && context_.artifact == nullptr)) return;
-  const double alpha =
-      made == nullptr ? 1 : std::fabs(alpha_of(context_.artifact->artifact().graph.nodes[made->index]));
-  std::optional<QuantParams> declared;
-  if (operand != nullptr) {
-    const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
-    declared = declared_of(*operand->params, plain, node, slots.weight, weight->shape());
-    if (declared->scale.size() > 1 && declared->axis != slots.axis && declared->block == 0) {
-      declared.reset();  // one along a wrong axis is no choice that a policy could state
-    }
-  }
-  const bool has_bias = slots.has_bias_slot && !node.input(2).empty();
-  const auto bias = has_bias ? plan_.alignment().constants.find(node.inputs[2]) : plan_.alignment().constants.end();
-  const TensorPtr b = bias == plan_.alignment().constants.end() ? nullptr : bias->second;
-  const std::size_t data = slots.weight == 0 ? 1 : 0;
-  const Rounding* read = QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)),
-                                                   plan_.alignment().codes_read(entry, data));
-  const double input_scale = read == nullptr ? 0 : read->params.scale.front();
-  // Scales of a weight in batches lie along an axis only where that is said.
-  const auto& tensors = context_.evidence.conversion.tensors;
-  const auto told = std::ranges::find_if(tensors, [&](const auto& tensor) {
-    return tensor.name == context_.evidence.model->graph.nodes[original].input(slots.weight) &&
-           tensor.params.scale.size() > 1 && tensor.params.axis == slots.axis;
-  });
-  const bool matrices_open = !declared && slots.batched && told == tensors.end();
-  matrices_open_ = matrices_open_ || (matrices_open && context_.evidence.options.per_axis && slots.axis >= 0 &&
-                                      !lists_constants(context_.evidence));
-  const std::int64_t axis = matrices_open && !supposed_.matrices_by_channel ? -1 : slots.axis;
-  const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
-  const bool real_bias =
-      context_.artifact == nullptr && context_.evidence.converter.policy.bias == converters::BiasRounding::stays_float;
-  const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : real_bias ? nullptr : b.get();
-  QuantParams params = declared ? granted_.weight_params(original, *weight, axis, &*declared, on_codes, input_scale)
-                                : granted_.usual_weight_params(original, *weight, axis, on_codes, input_scale);
-  // Of a depthwise weight, whose groups have a channel each, all share one scale or none.
-  const bool by_channel = context_.evidence.options.per_axis && axis >= 0 && params.block == 0;
-  if (TensorPtr codes = supposed_.own_groups && !declared && by_channel
-                            ? nearest_by_group(entry, *weight, axis, on_codes, input_scale, params.scale)
-                            : nearest(weight, params)) {
-    const bool alike = operand != nullptr && alpha == 1 &&
-                       reads_alike(context_.artifact->artifact().graph.nodes[made->index], node, slots.weight);
-    if (alike) codes = with_ties_of(dequantized_constant(*operand), weight, params, codes);
-    constants_[entry][slots.weight] = weights_[entry] = std::move(codes);
-  }
-  if (supposed_.rounds_twice && input_scale > 0 && params.block == 0) {
-    std::vector<double> scales = params.scale;
-    for (double& scale : scales) scale = std::fabs(scale) * input_scale;
-    note_sums(entry, std::move(scales));
-  }
-  const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
-  const bool bias_quantized = made_bias != nullptr
-                                  ? made_bias->quantized()
-                                  : context_.artifact == nullptr && !real_bias && !core::is_real(params.type);
-  if (b != nullptr && bias_quantized && input_scale > 0) {
-    std::vector<double> scales = params.scale;
-    // Where all weights are zero any scale is right that isn't beyond the others', and the bias is rounded by it.
-    if (told != tensors.end() && told->params.scale.size() == scales.size()) {
-      const ChannelIndex index = ChannelIndex::of_layout(weight->shape(), params);
-      std::vector<bool> zero(scales.size(), true);
-      for (std::size_t i = 0; i < weight->reals().size(); ++i)
-        if (weight->reals()[i] != 0) zero[index.channel(i)] = false;
-      const double largest = std::ranges::max(params.scale);
-      for (std::size_t c = 0; c < scales.size(); ++c)
-        if (zero[c]) scales[c] = std::min(told->params.scale[c], largest);
-    }
-    constants_[entry][2] = nearest_bias(*b, input_scale, scales);
-  }
-}
-
-/// The weight where each group has scales of its own, which become `scales`, in the order of the output channels. A
-/// product whose groups lie along the scales' axis has them anyway.
-TensorPtr FakeQuantization::nearest_by_group(std::size_t entry, const Tensor& weight, std::int64_t axis,
-                                             const Tensor* bias, double input_scale,
-                                             std::vector<double>& scales) const {
-  const Alignment::Operation& operation = plan_.alignment().operations[entry];
-  const auto groups = static_cast<std::size_t>(weight_layout(operation.node, weight.rank()).groups);
-  const auto part_of = [](const Tensor& whole, std::size_t index, std::size_t parts) {
-    core::Shape shape = whole.shape();
-    shape.front() /= static_cast<std::int64_t>(parts);
-    const std::size_t size = whole.reals().size() / parts;
-    const auto values = whole.reals().subspan(index * size, size);
-    return Tensor(whole.type(), shape, std::vector<double>(values.begin(), values.end()));
-  };
-  Tensor result = weight;
-  std::vector<double> all;
-  for (std::size_t group = 0; group < groups; ++group) {
-    const auto part = std::make_shared<const Tensor>(part_of(weight, group, groups));
-    // One value may serve all channels.
-    const bool shared =
-        bias != nullptr && (bias->rank() != 1 || bias->shape().front() % static_cast<std::int64_t>(groups) != 0);
-    const std::optional<Tensor> part_bias = bias == nullptr ? std::nullopt
-                                            : shared        ? std::optional(*bias)
-                                                            : std::optional(part_of(*bias, group, groups));
-    const QuantParams params =
-        granted_.usual_weight_params(operation.original, *part, axis, part_bias ? &*part_bias : nullptr, input_scale);
-    const TensorPtr codes = nearest(part, params);
-    if (codes == nullptr) return nullptr;
-    std::ranges::copy(codes->reals(),
-                      result.reals().begin() + static_cast<std::ptrdiff_t>(group * codes->reals().size()));
-    all.insert(all.end(), params.scale.begin(), params.scale.end());
-  }
-  scales = std::move(all);
-  return std::make_shared<const Tensor>(std::move(result));
 }
 
 void FakeQuantization::note_sums(std::size_t entry, std::vector<double> scales) {
@@ -694,12 +257,6 @@ TensorPtr FakeQuantization::joined_twice(const Node& join, std::size_t index, Te
   Tensor result = *value;
   for (double& element : result.reals()) element = twice(element / to->step, from->step / to->step) * to->step;
   return std::make_shared<const Tensor>(std::move(result));
-}
-
-const std::vector<FakeQuantization::Rounding>& FakeQuantization::roundings(const std::string& tensor) const {
-  static const std::vector<Rounding> kNone;
-  const auto found = roundings_.find(tensor);
-  return found == roundings_.end() ? kNone : found->second;
 }
 
 /// The tensor on the codes that are called `codes`; where there are none of that name, on its first ones.

@@ -20,6 +20,7 @@
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/quantization/grounds.hpp"
+#include "harness/judge/quantization/open_choices.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"
 
@@ -266,29 +267,6 @@ std::string unknown_choices(const Evidence& evidence) {
   return "the converter reports no scales, and its policy averages ranges";
 }
 
-/// What the policy leaves open and changes what is rounded.
-struct Choice {
-  bool all_folded = false;  ///< the normalizations that may have been folded were
-  Supposed supposed;
-};
-std::vector<Choice> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
-  const bool may_fold = std::ranges::any_of(plan.alignment().operations,
-                                            [](const auto& entry) { return entry.maybe_folded.has_value(); });
-  std::vector<Choice> choices{{}};
-  if (may_fold) choices.push_back({true, {}});
-  if (leaves_own_ranges_open(evidence)) {
-    for (std::size_t i = 0, count = choices.size(); i < count; ++i) {
-      choices.push_back(choices[i]);
-      choices.back().supposed.own_ranges = true;
-    }
-  }
-  // All of what may be rounded makes the most noise.
-  if (leaves_float_surroundings_open(evidence)) {
-    for (Choice& choice : choices) choice.supposed.rounds_around_float = true;
-  }
-  return choices;
-}
-
 /// What an output is, or a constant that is given out: within half a step of a scale for all of it.
 TensorPtr value_of(const FakeQuantization& prediction, const QuantizationPlan& plan, const std::string& output,
                    core::Rng& rng) {
@@ -450,17 +428,21 @@ Result<NoiseByOutput> draw_from_policy(const LayerContext& context, const Quanti
   }
   NoiseByOutput widest;
   const Evidence evidence = without_outputs(context.evidence);
-  for (const Choice& choice : open_choices(evidence, plan)) {
+  const bool may_fold = std::ranges::any_of(plan.alignment().operations,
+                                            [](const auto& entry) { return entry.maybe_folded.has_value(); });
+  for (const bool folds : may_fold ? std::vector{false, true} : std::vector{false}) {
     const LayerContext chosen{.evidence = evidence,
                               .artifact = nullptr,
-                              .alignment = align(evidence, nullptr, [&](const Node&) { return choice.all_folded; }),
+                              .alignment = align(evidence, nullptr, [&](const Node&) { return folds; }),
                               .reference = {},
                               .ranges = context.ranges,
                               .audited = context.audited,
                               .calibration = context.calibration};
-    const auto noise = draw_under(chosen, choice.supposed, inputs, expected, draws);
-    if (!noise) return noise.error();
-    for (const auto& [output, drawn] : *noise) widest[output].or_else(drawn);
+    for (const Supposed& supposed : choices_of_noise(evidence)) {
+      const auto noise = draw_under(chosen, supposed, inputs, expected, draws);
+      if (!noise) return noise.error();
+      for (const auto& [output, drawn] : *noise) widest[output].or_else(drawn);
+    }
   }
   return widest;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/judge/evidence/demands.hpp"
-#include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/quantization/open_choices.hpp"
 
 namespace assay::judge {
 namespace {
@@ -46,34 +46,9 @@ std::vector<std::unique_ptr<Way>> other_ways(const LayerContext& context, const 
   if (context.artifact != nullptr || !plan.alignment().given.empty() || !has_calibrated_ranges(context.evidence))
     return ways;
   std::set<std::string> folds;
-  bool groups = false;
-  for (const Alignment::Operation& entry : plan.alignment().operations) {
+  for (const Alignment::Operation& entry : plan.alignment().operations)
     if (entry.maybe_folded && !entry.behind_addends) folds.insert(model::operator_name(entry.node));
-    groups = groups || weight_layout(entry.node, 0).groups > 1;
-  }
-  std::vector<Supposed> all{{}};
-  const auto or_else = [&](bool open, auto Supposed::*what, auto value) {
-    for (std::size_t i = 0, count = open ? all.size() : 0; i < count; ++i) {
-      all.push_back(all[i]);
-      all.back().*what = value;
-    }
-  };
-  or_else(groups, &Supposed::own_groups, true);
-  or_else(leaves_float_surroundings_open(context.evidence), &Supposed::rounds_around_float, true);
-  or_else(plain.leaves_matrices_open(), &Supposed::matrices_by_channel, true);
-  or_else(plain.leaves_bodies_open(), &Supposed::bodies_read_real, true);
-  or_else(plain.leaves_matrix_biases_open(), &Supposed::matrix_bias_on_codes, true);
-  if (plain.leaves_constants_open()) {
-    const std::size_t count = all.size();
-    for (const ConstantForm form : {ConstantForm::as_activations, ConstantForm::as_weights, ConstantForm::real}) {
-      const bool alike = form == ConstantForm::as_weights && context.evidence.options.symmetric;
-      if (form == plain.usual_form_of_constants() || alike) continue;
-      for (std::size_t i = 0; i < count; ++i) {
-        all.push_back(all[i]);
-        all.back().constants = form;
-      }
-    }
-  }
+  const std::vector<Supposed> all = combined_choices(context, plan, plain);
   const std::vector<std::set<std::string>> folded = subsets(folds);
   for (std::size_t i = 0; i < folded.size() * all.size(); ++i) {
     if (i > 0) ways.push_back(std::make_unique<Way>(context, folded[i / all.size()], all[i % all.size()]));
