@@ -252,6 +252,7 @@ class ProcessClient final : public Client {
       end.reason = reply.reason;
       return end;
     });
+    if (!folder.check()) folder.clear();  // what is in its place is nobody's to read
     return reply;
   }
 

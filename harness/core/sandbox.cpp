@@ -331,7 +331,7 @@ Status confine(const Sandbox& sandbox) {
   rules.allow(sandbox.job, kWritingWithUs);
   rules.allow(sandbox.home, kWriting);
   for (const fs::path& path : sandbox.writable) rules.allow(path, kWriting);
-  if (own_memory) rules.allow(kSharedMemory, kWriting);
+  if (own_memory) rules.allow(kSharedMemory, kWritingWithUs);
   std::error_code code;
   for (fs::directory_iterator entry("/dev", code), end; !code && entry != end; entry.increment(code)) {
     const std::string name = entry->path().filename().string();

@@ -51,7 +51,6 @@ def tries():
     def at_home(): return open(os.path.expanduser("~/data/table")).read()
     def rights(): os.chmod(os.environ["VICTIM_HOME"] + "/.ssh/id", 0o600)
     def times(): os.utime(os.environ["VICTIM_HOME"] + "/.ssh/id")
-    def attributes(): os.setxattr(os.environ["VICTIM_HOME"] + "/.ssh/id", "user.seen", b"")
     def link(): os.symlink("/", request["output"] + "/link")
     def moved():
         os.makedirs(os.path.expanduser("~/folder"))
@@ -63,7 +62,7 @@ def tries():
         keyctl = {"x86_64": 250, "aarch64": 219}[platform.machine()]
         if ctypes.CDLL(None).syscall(keyctl, 0, -3, 0) < 0: raise OSError
     for what in (read, listed, write, remove, tcp, udp, terminal, signals, locks, sessions, home, declared, at_home,
-                 log_at_home, rights, times, attributes, link, moved, device, limits, keys):
+                 log_at_home, rights, times, link, moved, device, limits, keys):
         try:
             what()
             yield what.__name__
