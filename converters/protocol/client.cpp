@@ -1,6 +1,9 @@
 #include "converters/protocol/client.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +17,7 @@
 #include "converters/protocol/json_fields.hpp"
 #include "converters/protocol/messages.hpp"
 #include "harness/core/confined.hpp"
+#include "harness/core/descriptor.hpp"
 #include "harness/core/process.hpp"
 
 namespace assay::protocol {
@@ -76,13 +80,48 @@ std::string with_tail(std::string what, std::string_view errors) {
   return errors.empty() ? what : fmt::format("{}; its standard error ends with:\n{}", what, errors);
 }
 
-void empty_folder(const fs::path& folder) {
-  std::error_code failed;
-  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
-    std::error_code ignored;
-    fs::remove_all(it->path(), ignored);
+/// A folder that a converter is to write into, known by what it is and not by its name alone: a link or another folder
+/// in its place is neither read nor emptied. "": none.
+class OutputFolder {
+ public:
+  explicit OutputFolder(fs::path folder) : path_(std::move(folder)), was_(look(path_)) {}
+
+  [[nodiscard]] Status check() const {
+    return !was_ || look(path_) == was_
+               ? core::success()
+               : Status(broken(fmt::format("it has replaced the folder \"{}\", which it was to write into",
+                                           path_.filename().string())));
   }
-}
+  /// Empties it, or makes it anew where something else is in its place.
+  void clear() {
+    if (path_.empty()) return;
+    const core::Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    std::error_code ignored;
+    if (!folder.open() || ::fstat(folder.get(), &status) != 0 || Identity(status.st_dev, status.st_ino) != was_) {
+      if (!folder.open()) ::unlink(path_.c_str());
+      fs::create_directory(path_, ignored);
+      was_ = look(path_);
+      return;
+    }
+    const fs::path opened = fmt::format("/proc/self/fd/{}", folder.get());  // nothing can be put in its place
+    std::error_code failed;
+    for (fs::directory_iterator it(opened, failed), end; !failed && it != end; it.increment(failed)) {
+      fs::remove_all(it->path(), ignored);
+    }
+  }
+
+ private:
+  using Identity = std::pair<dev_t, ino_t>;
+  static std::optional<Identity> look(const fs::path& path) {
+    struct stat status {};
+    if (path.empty() || ::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
+    return Identity(status.st_dev, status.st_ino);
+  }
+
+  fs::path path_;
+  std::optional<Identity> was_;
+};
 
 fs::path from_here(const fs::path& path) {
   std::error_code failed;
@@ -112,7 +151,8 @@ class ProcessClient final : public Client {
   Result<Description> describe() override {
     if (description_) return *description_;
     std::optional<Failure> failure;
-    attempt(Verb::describe, fs::path(), [&] {
+    OutputFolder none((fs::path()));
+    attempt(Verb::describe, none, [&] {
       failure = start();
       return failure.value_or(Failure{Outcome::ok, {}});
     });
@@ -180,7 +220,7 @@ class ProcessClient final : public Client {
   /// left the process in: a lack of memory, or its end where they were of another conversion. `output` is emptied in
   /// between.
   template <typename Once>
-  void attempt(Verb verb, const fs::path& output, Once once) {
+  void attempt(Verb verb, OutputFolder& output, Once once) {
     attempts_.clear();
     for (int number = 1; number <= (options_.retry_timeouts ? 2 : 1); ++number) {
       const bool used = process_ && answered_ > 0;
@@ -193,20 +233,26 @@ class ProcessClient final : public Client {
       attempts_.push_back({std::string(verb_name(verb)), number, end.outcome, std::move(end.reason), seconds});
       if (!again) return;
       if (process_) (void)stop({end.outcome, ""});
-      if (!output.empty()) empty_folder(output);
+      output.clear();
     }
   }
 
   template <typename Reply, typename Read>
   Reply ask(Request& request, const fs::path& output, Read read) {
     Reply reply;
-    attempt(request.verb, output, [&] {
+    OutputFolder folder(output);
+    const auto read_there = [&](std::int64_t id, std::string_view line) {
+      const Status there = folder.check();
+      return there ? read(id, line) : core::Result<Reply>(there.error());
+    };
+    attempt(request.verb, folder, [&] {
       Failure end;
-      reply = once<Reply>(request, read, end);
+      reply = once<Reply>(request, read_there, end);
       end.outcome = reply.outcome;
       end.reason = reply.reason;
       return end;
     });
+    if (!folder.check()) folder.clear();  // what is in its place is nobody's to read
     return reply;
   }
 

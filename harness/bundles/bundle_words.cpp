@@ -5,6 +5,9 @@
 
 #include "harness/core/build_info.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/quoted.hpp"
+#include "harness/core/shell.hpp"
+#include "harness/report/markdown.hpp"
 
 namespace assay::bundles {
 namespace fs = std::filesystem;
@@ -56,19 +59,21 @@ std::string word(const Bundle& bundle, const char* key) {
 
 core::Status write_words(const Bundle& bundle, const fs::path& name) {
   const std::string facet = word(bundle, "facet");
-  std::string text =
-      fmt::format("# {}\n\n{}@{}, options {}: **{}**{}\n\n", bundle.test_case.name, bundle.description.name,
-                  bundle.description.version, bundle.options.label, word(bundle, "verdict"),
-                  word(bundle, "reason").empty()
-                      ? ""
-                      : fmt::format(" at {}{}", word(bundle, "stage"), facet.empty() ? "" : "/" + facet));
-  if (!word(bundle, "reason").empty()) text += "```\n" + word(bundle, "reason") + "\n```\n\n";
-  text += fmt::format("{}\n\n", bundle.test_case.title);
+  std::string text = fmt::format("# {}\n\n{}@{}, options {}: **{}**{}\n\n", report::escaped(bundle.test_case.name),
+                                 report::escaped(bundle.description.name), report::escaped(bundle.description.version),
+                                 report::escaped(bundle.options.label), word(bundle, "verdict"),
+                                 word(bundle, "reason").empty() ? ""
+                                                                : fmt::format(" at {}{}", word(bundle, "stage"),
+                                                                              facet.empty() ? "" : "/" + facet));
+  if (!word(bundle, "reason").empty()) text += report::fenced(word(bundle, "reason")) + "\n";
+  text += fmt::format("{}\n\n", report::escaped(bundle.test_case.title));
   for (const corpus::Origin& origin : bundle.test_case.origins) {
-    text += fmt::format("- {}: {} ({})\n", origin.url, origin.defect, origin.reported_against);
+    text += fmt::format("- {}: {} ({})\n", report::escaped(origin.url), report::escaped(origin.defect),
+                        report::escaped(origin.reported_against));
   }
   if (!bundle.test_case.origins.empty()) text += "\n";
-  const std::string command = fmt::format("assay replay {}", name.filename().string());
+  const std::string command =
+      fmt::format("assay replay {}", core::shell_quoted(core::visible_line(name.filename().string())));
   text += fmt::format("## Judge it again\n\n    {}\n\n", command);
   text +=
       "takes the stored artifact and outputs: no converter, no database. The exit code is 0 where the verdict is\n"

@@ -9,6 +9,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/causes.hpp"
@@ -50,8 +51,8 @@ std::string cause_line(const Cause& cause) {
     cases.insert(row->key.case_name);
     families.insert(row->family);
   }
-  return fmt::format("{}× {}, {}, in {} of {}", cause.rows.size(), listed(verdicts), cause.what,
-                     core::counted(cases.size(), "case"), listed(families));
+  return core::visible_line(fmt::format("{}× {}, {}, in {} of {}", cause.rows.size(), listed(verdicts), cause.what,
+                                        core::counted(cases.size(), "case"), listed(families)));
 }
 
 bool is_shared(const std::vector<run::RunProgram>& programs, const results::JobKey& key) {

@@ -196,7 +196,7 @@ Result<fs::path> make_unique(const fs::path& start) {
   return fs::path(name);
 }
 
-/// The folder of the process `of`, which may be the parent of this one.
+/// A folder of the process `of`, which may be the parent of this one.
 struct ProcessFolder {
   std::mutex mutex;
   pid_t of = 0;
@@ -211,11 +211,12 @@ ProcessFolder& own_folder() {
   static ProcessFolder folder;
   return folder;
 }
+ProcessFolder& own_homes() {
+  static ProcessFolder folder;
+  return folder;
+}
 
-}  // namespace
-
-Result<fs::path> process_folder() {
-  ProcessFolder& own = own_folder();
+Result<fs::path> folder_of_this_process(ProcessFolder& own) {
   const std::lock_guard lock(own.mutex);
   std::error_code code;
   if (own.of == getpid() && fs::is_directory(own.path, code)) return own.path;
@@ -233,10 +234,16 @@ Result<fs::path> process_folder() {
   return made;
 }
 
+}  // namespace
+
+Result<fs::path> process_folder() { return folder_of_this_process(own_folder()); }
+Result<fs::path> process_homes() { return folder_of_this_process(own_homes()); }
+
 void remove_process_folder() {
-  ProcessFolder& own = own_folder();
-  const std::lock_guard lock(own.mutex);
-  own.remove();
+  for (ProcessFolder* own : {&own_folder(), &own_homes()}) {
+    const std::lock_guard lock(own->mutex);
+    own->remove();
+  }
 }
 
 Result<TemporaryFolder> TemporaryFolder::create() {

@@ -34,7 +34,9 @@ void remove_folder(const std::filesystem::path& folder, const std::vector<std::f
 /// starts in a sandbox may write there and nowhere else. Its name says whose it is; making the first one sweeps those
 /// that nobody owns any more. A forked child has one of its own.
 [[nodiscard]] Result<std::filesystem::path> process_folder();
-/// Removes it with everything in it. The end of the program does so too, but for a process that ends by _exit().
+/// Another one beside it, for the homes of what it starts in a sandbox: nothing in it is ours to read.
+[[nodiscard]] Result<std::filesystem::path> process_homes();
+/// Removes both with everything in them. The end of the program does so too, but for a process that ends by _exit().
 void remove_process_folder();
 
 /// Removes the temporary folders of processes of this machine that have ended without doing so: killed ones.

@@ -84,6 +84,16 @@ std::string visible_line(std::string_view text) {
   return shown(text, escaped);
 }
 
+std::string one_entry(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] != ' ' && text[i + 1] != '\n') out += "  ";
+  }
+  return out;
+}
+
 std::string utf8_text(std::string_view text) {
   return shown(text, [](std::uint32_t) { return std::string(); });
 }

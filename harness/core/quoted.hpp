@@ -19,6 +19,8 @@ namespace assay::core {
 /// Text that must not begin a line of its own: a line end is escaped too.
 [[nodiscard]] std::string visible_line(std::string_view text);
 
+/// `text` with each line after the first beginning with a blank: none of them can be taken for an entry of its own.
+[[nodiscard]] std::string one_entry(std::string_view text);
 /// Valid UTF-8, every other byte replaced by U+FFFD; all else stays.
 [[nodiscard]] std::string utf8_text(std::string_view text);
 

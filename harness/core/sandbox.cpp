@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <sched.h>
@@ -49,9 +51,16 @@ struct [[gnu::packed]] PathBeneath {
   std::int32_t parent = -1;
 };
 constexpr std::uint64_t kExecute = 1U << 0U, kWriteFile = 1U << 1U, kReadFile = 1U << 2U, kReadFolder = 1U << 3U,
+                        kMakeCharacterDevice = 1U << 6U, kMakeBlockDevice = 1U << 11U, kMakeLink = 1U << 12U,
                         kTruncate = 1U << 14U, kDeviceControl = 1U << 15U;
 constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
 constexpr std::uint64_t kReading = kExecute | kReadFile | kReadFolder;
+/// Whoever made a device's file would have the device, a disk with all homes on it, say.
+constexpr std::uint64_t kWriting = ~(kMakeCharacterDevice | kMakeBlockDevice);
+/// Whoever could make a link where we read, write and delete, would have us do so elsewhere, with all rights. A folder
+/// with links isn't moved there either: Landlock refuses what would gain a right by being moved, and it'd gain that to
+/// devices, which drop_rights() has taken from everybody.
+constexpr std::uint64_t kWritingWithUs = ~(kMakeCharacterDevice | kMakeLink);
 constexpr std::uint64_t kConnections = 0b11;  // bind and connect, by TCP
 constexpr std::uint64_t kOthers = 0b11;       // abstract sockets and signals
 
@@ -122,7 +131,8 @@ constexpr std::uint32_t kArchitecture = 0;
 #endif
 
 /// No socket but a local one, or one that asks the kernel for the machine's addresses: Landlock knows TCP alone, from
-/// Linux 6.7 on. io_uring, which makes sockets without that call, is as if the kernel had none.
+/// Linux 6.7 on. io_uring, which makes sockets without that call, is as if the kernel had none, and so are the user's
+/// keys. Limits are a process's own: with those of another one it could be ended.
 bool filter_calls() {
   if (kArchitecture == 0) return true;
   constexpr std::uint32_t kFirstOfX32 = 0x40000000;  // other numbers for the same calls
@@ -133,30 +143,53 @@ bool filter_calls() {
   const auto where = [](std::uint16_t test, std::uint32_t value, std::uint8_t yes, std::uint8_t no) {
     return sock_filter BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), value, yes, no);
   };
-  std::array<sock_filter, 12> rules{
+  constexpr std::uint8_t kOfSocket = 11, kOfLimits = 16, kRefuse = 19, kAllow = 20, kDeny = 21;  // places below
+  // From place `at`: to `yes` where the test holds, else to the next place.
+  const auto go = [&](std::uint8_t at, std::uint16_t test, std::uint32_t value, std::uint8_t yes) {
+    return where(test, value, static_cast<std::uint8_t>(yes - at - 1), 0);
+  };
+  const auto argument = [&](std::size_t index) {  // its lower half on these architectures
+    return load(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t));
+  };
+  std::array<sock_filter, 22> rules{
       load(offsetof(seccomp_data, arch)),
-      where(BPF_JEQ, kArchitecture, 0, 7),  // another architecture's calls: none
+      where(BPF_JEQ, kArchitecture, 0, kRefuse - 2),  // another architecture's calls: none
       load(offsetof(seccomp_data, nr)),
-      where(BPF_JGE, kFirstOfX32, 5, 0),
-      where(BPF_JEQ, SYS_io_uring_setup, 4, 0),
-      where(BPF_JEQ, SYS_socket, 0, 4),
-      load(offsetof(seccomp_data, args)),  // the lower half on these architectures
-      where(BPF_JEQ, AF_UNIX, 2, 0),
-      where(BPF_JEQ, AF_NETLINK, 1, 2),
-      give(SECCOMP_RET_ERRNO | ENOSYS),
+      go(3, BPF_JGE, kFirstOfX32, kRefuse),
+      go(4, BPF_JEQ, SYS_io_uring_setup, kRefuse),
+      go(5, BPF_JEQ, SYS_keyctl, kRefuse),
+      go(6, BPF_JEQ, SYS_add_key, kRefuse),
+      go(7, BPF_JEQ, SYS_request_key, kRefuse),
+      go(8, BPF_JEQ, SYS_socket, kOfSocket),
+      go(9, BPF_JEQ, SYS_prlimit64, kOfLimits),
       give(SECCOMP_RET_ALLOW),
-      give(SECCOMP_RET_ERRNO | EACCES),
+      argument(0),  // kOfSocket: the family
+      go(12, BPF_JEQ, AF_UNIX, kAllow),
+      where(BPF_JEQ, AF_NETLINK, 0, kDeny - 14),
+      argument(2),  // its protocol
+      where(BPF_JEQ, NETLINK_ROUTE, kAllow - 16, kDeny - 16),
+      argument(0),  // kOfLimits: the process, 0 for the one that asks
+      where(BPF_JEQ, 0, kAllow - 18, 0),
+      give(SECCOMP_RET_ERRNO | EPERM),
+      give(SECCOMP_RET_ERRNO | ENOSYS),  // kRefuse
+      give(SECCOMP_RET_ALLOW),           // kAllow
+      give(SECCOMP_RET_ERRNO | EACCES),  // kDeny
   };
   const sock_fprog program{rules.size(), rules.data()};
   return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
+/// Mounts, and System V's shared memory where the kernel knows a view of its own of that.
+bool own_spaces(int also) {
+  return ::unshare(also | CLONE_NEWNS | CLONE_NEWIPC) == 0 || ::unshare(also | CLONE_NEWNS) == 0;
+}
+
 /// A view of the file system of this process's own, whose mounts nobody else sees. False where the system gives that to
 /// nobody but root.
 bool own_mounts() {
-  if (::unshare(CLONE_NEWNS) != 0) {
+  if (!own_spaces(0)) {
     const std::string user = fmt::format("{0} {0} 1", ::geteuid()), group = fmt::format("{0} {0} 1", ::getegid());
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    if (!own_spaces(CLONE_NEWUSER)) return false;
     write_into("/proc/self/setgroups", "deny");
     if (!write_into("/proc/self/uid_map", user) || !write_into("/proc/self/gid_map", group)) return false;
   }
@@ -166,7 +199,6 @@ bool own_mounts() {
 /// An empty /dev/shm, for named semaphores and shared memory, which Python's multiprocessing makes there. Of what lies
 /// in the machine's, the files and folders `kept` are in it.
 bool own_shared_memory(const std::set<fs::path>& kept) {
-  if (!own_mounts()) return false;
   std::vector<std::pair<fs::path, Descriptor>> places;
   for (const fs::path& path : kept) {
     Descriptor place(is_below(path, kSharedMemory) ? ::open(path.c_str(), O_PATH | O_CLOEXEC) : -1);
@@ -182,6 +214,51 @@ bool own_shared_memory(const std::set<fs::path>& kept) {
     if (!folder) const Descriptor made(::open(path.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, S_IRUSR));
     return ::mount(from.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
   });
+}
+
+/// Sets or clears "read-only" of what is mounted at `place` (mount_setattr, Linux 5.12, which older headers lack).
+bool set_read_only(const fs::path& place, bool on, unsigned flags) {
+  constexpr long kSetAttributes = 442;
+  constexpr std::uint64_t kReadOnly = 1;
+  struct {
+    std::uint64_t set, clear, propagation, users;
+  } change{on ? kReadOnly : 0, on ? 0 : kReadOnly, 0, 0};
+  return ::syscall(kSetAttributes, AT_FDCWD, place.c_str(), flags, &change, sizeof change) == 0;
+}
+
+/// Nothing but what is `writable` and memory of its own can be changed, in this process's view of the file system:
+/// Landlock leaves rights, owners, times and attributes of files to whoever owns them. Needs own_mounts().
+void keep_all_else_as_it_is(const std::set<fs::path>& writable, bool own_memory, bool gpu) {
+  constexpr unsigned kAllBelow = 0x8000;  // AT_RECURSIVE
+  if (!set_read_only("/", true, kAllBelow)) return;
+  for (const fs::path& path : writable) {
+    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0) {
+      set_read_only(path, false, kAllBelow);
+    }
+  }
+  if (own_memory) set_read_only(kSharedMemory, false, 0);
+  if (gpu) set_read_only("/proc", false, 0);  // for the names of its threads
+  std::error_code code;
+  const fs::path here = fs::current_path(code);
+  if (!code) fs::current_path(here, code);  // into what is mounted there now
+}
+
+/// What root's programs may do beyond others: use the files of all users. Not make devices, set the clock or the
+/// network, or stop the machine.
+bool drop_rights() {
+  constexpr std::uint32_t kKept = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER | 1U << CAP_FSETID;
+  constexpr int kMost = 63;
+  for (int right = 0; right <= kMost; ++right) {
+    if (right <= CAP_FSETID && (kKept >> static_cast<unsigned>(right) & 1U) != 0) continue;
+    ::prctl(PR_CAPBSET_DROP, right, 0, 0, 0);
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> rights{};
+  if (::syscall(SYS_capget, &header, rights.data()) != 0) return false;
+  for (std::uint32_t* each : {&rights[0].effective, &rights[0].permitted, &rights[0].inheritable}) *each &= kKept;
+  rights[1] = {};
+  return ::syscall(SYS_capset, &header, rights.data()) == 0;
 }
 
 void limit(int resource, rlim_t most) {
@@ -237,16 +314,24 @@ void limit_files() {
 }
 
 Status confine(const Sandbox& sandbox) {
-  std::set<fs::path> kept(sandbox.writable.begin(), sandbox.writable.end());
+  std::set<fs::path> writable(sandbox.writable.begin(), sandbox.writable.end());
+  for (const fs::path& path : {sandbox.job, sandbox.home}) {
+    if (!path.empty()) writable.insert(path);
+  }
+  std::set<fs::path> kept = writable;
   kept.insert(sandbox.readable.begin(), sandbox.readable.end());
-  const bool own_memory = can_confine() && own_shared_memory(kept);  // first: what is confined mounts nothing
+  const bool own_view = can_confine() && own_mounts();  // first: what is confined mounts nothing
+  const bool own_memory = own_view && own_shared_memory(kept);
+  if (own_view) keep_all_else_as_it_is(writable, own_memory, sandbox.gpu);
   Rules rules;
   std::set<fs::path> hidden = sandbox.hidden;
   hidden.insert({"/dev", "/run/user", "/run/secrets", "/var/run/secrets"});
   allow_all_but(rules, "/", hidden);
   for (const fs::path& path : sandbox.readable) rules.allow(path, kReading);
-  for (const fs::path& path : sandbox.writable) rules.allow(path, ~std::uint64_t{0});
-  if (own_memory) rules.allow(kSharedMemory, ~std::uint64_t{0});
+  rules.allow(sandbox.job, kWritingWithUs);
+  rules.allow(sandbox.home, kWriting);
+  for (const fs::path& path : sandbox.writable) rules.allow(path, kWriting);
+  if (own_memory) rules.allow(kSharedMemory, kWritingWithUs);
   std::error_code code;
   for (fs::directory_iterator entry("/dev", code), end; !code && entry != end; entry.increment(code)) {
     const std::string name = entry->path().filename().string();
@@ -257,8 +342,9 @@ Status confine(const Sandbox& sandbox) {
   // CUDA names its threads there, by truncating the file, and ends with error 304 where it can't.
   if (sandbox.gpu) rules.allow("/proc/self/task", kReading | kWriteFile | kTruncate);
   const bool no_rights = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  const bool dropped = drop_rights();
   const bool filtered = filter_calls();
-  if (!no_rights || !filtered || !can_confine() || !rules.enforce()) {
+  if (!no_rights || !dropped || !filtered || !can_confine() || !rules.enforce()) {
     return Error{ErrorKind::unsupported,
                  fmt::format("this system can't confine a process: {}", std::generic_category().message(errno)),
                  {},

@@ -51,10 +51,12 @@ void keep_user_packages(NeededFiles& readable, std::map<std::string, std::string
   if (std::getenv("PYTHONUSERBASE") == nullptr) environment["PYTHONUSERBASE"] = base.string();
 }
 
-/// A home and a folder for temporary files in this process's folder.
-core::Result<std::map<std::string, std::string>> own_folders(const fs::path& job, const fs::path& beginning) {
+/// A home and a folder for temporary files in it.
+core::Result<std::map<std::string, std::string>> own_folders(const fs::path& beginning) {
   static std::atomic<unsigned> counter{0};
-  const fs::path home = job / ("home" + std::to_string(counter++)), temporary = home / "tmp";
+  const core::Result<fs::path> homes = core::process_homes();
+  if (!homes) return homes.error();
+  const fs::path home = *homes / ("home" + std::to_string(counter++)), temporary = home / "tmp";
   if (!beginning.empty()) {
     if (const core::Status made = core::make_folder(home); !made) return made.error();
     copy_home(beginning, home);
@@ -100,8 +102,9 @@ core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process
   if (converter.rights.confined) {
     const core::Result<fs::path> job = core::process_folder();
     if (!job) return job.error();
-    core::Result<std::map<std::string, std::string>> own = own_folders(*job, converter.rights.home);
+    core::Result<std::map<std::string, std::string>> own = own_folders(converter.rights.home);
     if (!own) return own.error();
+    const std::string home = own->at("HOME");
     process.environment.merge(*own);
 
     NeededFiles readable;
@@ -122,10 +125,10 @@ core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process
     }
     link_home(process.environment.at("HOME"), readable.paths());
 
-    words.insert(words.end(), {"--write", job->string()});
+    words.insert(words.end(), {"--job", job->string(), "--home", home});
     for (const fs::path& path : converter.rights.writes) words.insert(words.end(), {"--write", path.string()});
     for (const fs::path& path : readable.paths()) words.insert(words.end(), {"--read", path.string()});
-    for (const fs::path& home : core::homes()) words.insert(words.end(), {"--hide", home.string()});
+    for (const fs::path& hidden : core::homes()) words.insert(words.end(), {"--hide", hidden.string()});
     if (converter.rights.gpu) words.emplace_back("--gpu");
   }
   words.emplace_back("--");

@@ -19,7 +19,7 @@ inline constexpr std::string_view kSandboxHint =
 
 /// `process`, which is to run `converter`'s command, within the limits of every converter
 /// (harness/core/supervised.hpp), and in a sandbox (harness/core/sandbox.hpp) unless its rights are the user's. There
-/// it writes into core::process_folder() alone, in which it has a home and temporary folder of its own. Of homes it
+/// it writes into core::process_folder() and a home of its own in core::process_homes() alone. Of homes it
 /// reads what it needs (needed_files.hpp), Assay's own files and environments, the folders of PYTHONPATH and
 /// LD_LIBRARY_PATH, and what its rights name. Errors   io, for a program that is missing too.
 [[nodiscard]] core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process);

@@ -38,13 +38,6 @@ std::string html_escaped(const std::string& text) {
   return escaped;
 }
 
-/// A fence that the text can't close.
-std::string fenced(const std::string& text) {
-  std::string fence = "```";
-  while (text.find(fence) != std::string::npos) fence += '`';
-  return fmt::format("{}\n{}\n{}\n", fence, text, fence);
-}
-
 std::string causes_section(const std::vector<ResultRow>& rows, const std::string& command) {
   std::string text;
   const std::vector<Cause> causes = causes_of(rows, judge::Gate::red);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/verdict_margin.hpp"
@@ -286,11 +287,11 @@ std::string explanation_text(const run::ExplainedVerdict& verdict) {
                   verdict.artifact_kind ? fmt::format(", artifact {}", core::word_of(*verdict.artifact_kind)) : "",
                   verdict.judged_as.empty() ? "" : "; " + verdict.judged_as);
   if (j.facet) text += fmt::format("headline: stage {}, facet {}\n", judge::stage_name(j.stage), facet_of(j));
-  if (j.findings.empty() && !j.reason.empty()) text += j.reason + "\n";
+  if (j.findings.empty() && !j.reason.empty()) text += core::one_entry(j.reason) + "\n";
   for (const judge::Finding& finding : j.findings) {
     text += fmt::format("{}{}{}: {}\n", judge::facet_name(finding.facet),
                         finding.layer.empty() ? "" : " (" + finding.layer + ")", finding.amber ? ", only a note" : "",
-                        finding.message);
+                        core::one_entry(finding.message));
   }
   if (j.findings.empty() && j.facet == std::nullopt && j.reason.empty()) text += "every facet within its limit\n";
   const judge::Explanation& e = verdict.explanation;

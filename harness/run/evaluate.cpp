@@ -118,7 +118,7 @@ core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& t
   if (!data && test_case.stored_data) {
     core::Result<data::UserData> stored = data::load_stored_data(*test_case.stored_data, *test_case.model);
     if (!stored) {
-      return stored.error();
+      return case_error(stored.error());
     }
     data = *std::move(stored);
   }

@@ -1,10 +1,14 @@
 #include "harness/run/lane.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -112,15 +116,25 @@ class ItemRun {
       }
       return ask_and_judge(turn, subject, set);
     } catch (const std::bad_alloc&) {
-      bench_.reset();  // in what state nobody knows
+      evaluation.judgement = without_memory();
+    } catch (const std::length_error&) {  // more elements than any memory has
+      evaluation.judgement = without_memory();
+    } catch (const std::exception& error) {
       evaluation.judgement = plain_judgement(
-          Verdict::oom, "this program had no memory left for what the converter made, or for judging it");
-      evaluation.judgement.stage = judge::Stage::judge;
-      return evaluation;
+          Verdict::crash, fmt::format("Assay itself failed while it judged: {}: a defect of Assay, please report it "
+                                      "with the case and the artifact; nothing is said of the converter",
+                                      error.what()));
     }
+    bench_.reset();  // in what state nobody knows
+    evaluation.judgement.stage = judge::Stage::judge;
+    return evaluation;
   }
 
  private:
+  static judge::Judgement without_memory() {
+    return plain_judgement(Verdict::oom,
+                           "this program had no memory left for what the converter made, or for judging it");
+  }
   /// Makes the files of `subject`.
   [[nodiscard]] core::Status prepare(const programs::Subject& subject) {
     if (bench_ != nullptr && owner_ == &subject) {
@@ -189,7 +203,8 @@ class Lane {
     return clients;
   }
 
-  void obey(LaneSlots::Slot& slot) {
+  /// An exception ends the lane: out of one thread it would leave the others waiting for orders for good.
+  void obey(LaneSlots::Slot& slot) noexcept {
     while (const std::optional<std::string> message = line_.receive()) {
       const std::optional<LaneOrder> order = read_order(*message);
       if (!order) return;

@@ -39,5 +39,10 @@ TEST(EndOfQuotes, PassesOverWhatIsEscaped) {
   EXPECT_EQ(end_of_quotes("\"open", 0), std::string_view::npos);
 }
 
+TEST(Quoted, NoLineOfAnEntryIsTakenForAnother) {
+  EXPECT_EQ(one_entry("refused\n  node \"x\n2382 planned\""), "refused\n  node \"x\n  2382 planned\"");
+  EXPECT_EQ(one_entry("a\n\nb\n"), "a\n\n  b\n");
+}
+
 }  // namespace
 }  // namespace assay::core

@@ -387,6 +387,16 @@ def adapter_rows():
                                describe.replace('"1"', json.dumps(FORGED)), "no name": describe.replace('"hostile"', '""'),
                        "a name of 1 MB": describe.replace("hostile", "x" * 10**6)}.items():
         yield Row(f"describe: {name}", check, files(what=text), ANY, seconds=40)
+    forged = {"a.py": ADAPTER, "answer.json": "{}", "describe.json": describe, "convert.json": json.dumps(
+        {"id": "ID", "status": "refused", "node": ESCAPES + FORGED, "op": "<script>" + FORGED, "reason": ESCAPES + FORGED}).replace('"ID"', "ID"),
+              "c.json": json.dumps(CASE)}
+    own = ["--converter-cmd", "python3 a.py"]
+    yield Row("a group of verdicts that forges", ["ASSAY", "run", "./c.json", "--db", "own.db", *own], forged, ANY, seconds=30)
+    yield Row("an explanation that forges", ["ASSAY", "explain", "./c.json", *own], forged, ANY, seconds=30)
+    yield Row("a bundle whose words forge", ["sh", "-c", '"$0" bundle ./c.json b "$@" > said; "$0" replay b && cat said && sed -n 1,3p b/README.md && '
+                                             'grep -n . b/README.md', "ASSAY", *own], forged, ANY, seconds=30, lacks="\x1b")
+    yield Row("a page that forges", ["sh", "-c", '"$0" run ./c.json --db own.db "$@" > said; "$0" report --db own.db --converter hostile '
+                                     '--markdown page.md; cat page.md', "ASSAY", *own], forged, ANY, seconds=30, lacks="<script")
     slow = {**CASE, "expect": {"status": "either", "refused": {"reason": r"\b(img|gain)\b(?s:.)*\bx\b"}}}
     yield Row("a pattern on a reason of 1 MB", ["ASSAY", "run", "./c.json", "--db", "own.db", "--converter-cmd",
                                                  "python3 a.py"], {**files(convert=refuse("img " * 250000)), "c.json":

@@ -18,6 +18,7 @@ import time
 
 import files
 import models
+import odd
 import wire
 from table import Copy, Fifo, Link, Sparse
 
@@ -66,7 +67,9 @@ def faults(row, assay, shared, keep):
         make(folder, name, content, shared)
     command = [str(assay) if word == "ASSAY" else word for word in row.command]
     # Nothing of the user's, and no colours.
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    # A home elsewhere: what lies in one can't be read by a converter.
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "LC_ALL": "C.UTF-8"}
+    (folder / "home").mkdir()
     environment.update({k: os.environ[k] for k in ("ASSAY_HOME", "TMPDIR") if k in os.environ})
     found = []
     begin = time.monotonic()
@@ -90,6 +93,8 @@ def faults(row, assay, shared, keep):
         found.append("prints a forged line")
     if "process that judges ended with signal" in text:
         found.append("kills the process that judges")
+    if "it never said what it is" in text and "Permission denied" in text:
+        found.append("the sandbox kept its converter from what it was to try")
     if row.says and row.says not in text:
         found.append(f"doesn't say {row.says!r}")
     if row.lacks and (row.lacks in text or (folder / row.lacks).exists()):
@@ -125,14 +130,14 @@ def operator_names(assay):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("assay", type=pathlib.Path)
-    parser.add_argument("--group", action="append", choices=("models", "files"))
+    parser.add_argument("--group", action="append", choices=("models", "files", "odd"))
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1, help="only each N-th row, and all that were made by hand")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=pathlib.Path)
     arguments = parser.parse_args()
     assay = arguments.assay.resolve()
-    groups = arguments.group or ["models", "files"]
+    groups = arguments.group or ["models", "files", "odd"]
     bad, slowest = 0, []
     with tempfile.TemporaryDirectory(prefix="hostile-") as name:
         shared = pathlib.Path(name)
@@ -142,6 +147,8 @@ def main():
             rows += models.rows(operator_names(assay))
         if "files" in groups:
             rows += files.rows(shared)
+        if "odd" in groups:
+            rows += odd.rows()
         rows = [row for row in rows if arguments.only in row.name]
         rows = [row for index, row in enumerate(rows) if row.says or row.lacks or row.seconds > 20 or
                 index % arguments.every == 0]

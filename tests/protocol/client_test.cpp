@@ -289,6 +289,23 @@ TEST_F(WorkerHangs, TheSecondTryFindsAnEmptyOutputFolder) {
   EXPECT_FALSE(std::filesystem::exists(out() / "partial"));
 }
 
+TEST_F(WorkerHangs, WhatALinkInTheOutputFoldersPlaceLeadsToIsLeftAlone) {
+  std::filesystem::create_directory(folder() / "theirs");
+  std::ofstream(folder() / "theirs" / "model.onnx") << "theirs";
+  auto quick = options("link-then-hang");
+  quick.timeout_s = 0.5;
+  EXPECT_EQ(convert(*make_client(quick)).outcome, Outcome::timeout);
+  EXPECT_TRUE(std::filesystem::exists(folder() / "theirs" / "model.onnx"));
+
+  quick = options("link-then-hang-once");
+  quick.timeout_s = 0.5;
+  EXPECT_EQ(convert(*make_client(quick)).outcome, Outcome::ok) << "the second try has a folder of its own";
+
+  const auto reply = convert_with("link-in-place");
+  EXPECT_EQ(reply.outcome, Outcome::crash);
+  EXPECT_THAT(reply.reason, HasSubstr("it has replaced the folder \"out\", which it was to write into"));
+}
+
 TEST_F(WorkerHangs, GrandchildrenDieWithTheGroup) {
   auto quick = options("grandchild");
   quick.timeout_s = 1;

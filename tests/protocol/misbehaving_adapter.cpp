@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -86,6 +87,20 @@ const std::map<std::string, std::function<void(const json&)>> kModes{
      [](const json& r) {
        std::ofstream(r["output"].get<std::string>() + "/partial") << "half";
        hang();
+     }},
+    {"link-then-hang",
+     [](const json& r) {
+       const std::filesystem::path output = r["output"].get<std::string>();
+       std::filesystem::remove_all(output);
+       std::filesystem::create_directory_symlink(output.parent_path() / "theirs", output);
+       hang();
+     }},
+    {"link-in-place",
+     [](const json& r) {
+       const std::filesystem::path output = r["output"].get<std::string>();
+       std::filesystem::remove_all(output);
+       std::filesystem::create_directory_symlink(output.parent_path() / "theirs", output);
+       answer(conversion(r));
      }},
     {"flood",
      [](const json& r) {

@@ -17,6 +17,7 @@ namespace assay::cli {
 namespace {
 
 struct ConfinedArguments {
+  std::string job, home;
   std::vector<std::string> writable, readable, hidden, command;
   bool gpu = false;
 };
@@ -25,8 +26,10 @@ struct ConfinedArguments {
 int become(ConfinedArguments& arguments) {
   constexpr int kCantRun = 127;  // as a shell says it
   core::limit_files();
-  if (!arguments.writable.empty()) {
+  if (!arguments.job.empty()) {
     core::Sandbox sandbox;
+    sandbox.job = arguments.job;
+    sandbox.home = arguments.home;
     sandbox.writable.assign(arguments.writable.begin(), arguments.writable.end());
     sandbox.readable.assign(arguments.readable.begin(), arguments.readable.end());
     sandbox.hidden.insert(arguments.hidden.begin(), arguments.hidden.end());
@@ -49,9 +52,10 @@ void register_confined(Command app, Action& action) {
   auto arguments = std::make_shared<ConfinedArguments>();
   const Command command = app.add_subcommand("confined", "Run a program within limits, in a sandbox (internal)");
   command.internal();
-  command
-      .add_option("--write", arguments->writable,
-                  "Folder to write into; may be repeated; left out: any, without a sandbox")
+  command.add_option("--job", arguments->job,
+                     "Folder to write into, but not to make links in; left out: any, without a sandbox");
+  command.add_option("--home", arguments->home, "Another one, where links may be made");
+  command.add_option("--write", arguments->writable, "Another folder to write into; may be repeated")
       .allow_extra_args(false);
   command.add_option("--read", arguments->readable, "File or folder of a home to read; may be repeated")
       .allow_extra_args(false);

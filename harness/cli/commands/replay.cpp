@@ -9,6 +9,7 @@
 #include "harness/cli/guard.hpp"
 #include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/report/verdict.hpp"
 
 namespace assay::cli {
@@ -69,7 +70,7 @@ nlohmann::ordered_json replayed_json(const bundles::Replayed& replayed, const bu
 
 std::string replayed_text(const bundles::Replayed& replayed) {
   std::string text = report::verdict_line(replayed.row) + "\n";
-  if (!replayed.row.reason.empty()) text += "  " + replayed.row.reason + "\n";
+  if (!replayed.row.reason.empty()) text += "  " + core::one_entry(replayed.row.reason) + "\n";
   for (const bundles::Difference& each : replayed.differences) {
     text +=
         fmt::format("  {} {}: recorded {}, now {}\n", each.what, each.decides ? "differs" : "is another measurement",

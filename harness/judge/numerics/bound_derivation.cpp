@@ -122,6 +122,7 @@ void NearestElement::see(Candidate candidate) {
   if (candidate.entry == nullptr && candidate.excess.wrong == 0) {
     return;
   }
+  if (candidate.centre->size() == 0) return;  // none of no elements is the nearest
   if (!nearest_ || candidate.excess.margin > nearest_->excess.margin) {
     nearest_ = std::move(candidate);
   }
