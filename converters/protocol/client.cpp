@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,28 +79,26 @@ std::string with_tail(std::string what, std::string_view errors) {
   return errors.empty() ? what : fmt::format("{}; its standard error ends with:\n{}", what, errors);
 }
 
-/// A folder that a converter is to write into, known by what it is and not by its name alone: a link or another folder
-/// in its place is neither read nor emptied. "": none.
+/// A folder that a converter is to write into. It may make it anew, as many programs do; a link in its place is neither
+/// read nor followed. "": none.
 class OutputFolder {
  public:
-  explicit OutputFolder(fs::path folder) : path_(std::move(folder)), was_(look(path_)) {}
+  explicit OutputFolder(fs::path folder) : path_(std::move(folder)), was_(is_folder()) {}
 
   [[nodiscard]] Status check() const {
-    return !was_ || look(path_) == was_
+    return !was_ || is_folder()
                ? core::success()
                : Status(broken(fmt::format("it has replaced the folder \"{}\", which it was to write into",
                                            path_.filename().string())));
   }
   /// Empties it, or makes it anew where something else is in its place.
-  void clear() {
+  void clear() const {
     if (path_.empty()) return;
     const core::Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
     std::error_code ignored;
-    if (!folder.open() || ::fstat(folder.get(), &status) != 0 || Identity(status.st_dev, status.st_ino) != was_) {
-      if (!folder.open()) ::unlink(path_.c_str());
+    if (!folder.open()) {
+      ::unlink(path_.c_str());
       fs::create_directory(path_, ignored);
-      was_ = look(path_);
       return;
     }
     const fs::path opened = fmt::format("/proc/self/fd/{}", folder.get());  // nothing can be put in its place
@@ -112,15 +109,13 @@ class OutputFolder {
   }
 
  private:
-  using Identity = std::pair<dev_t, ino_t>;
-  static std::optional<Identity> look(const fs::path& path) {
-    struct stat status {};
-    if (path.empty() || ::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
-    return Identity(status.st_dev, status.st_ino);
+  [[nodiscard]] bool is_folder() const {
+    std::error_code failed;
+    return !path_.empty() && fs::symlink_status(path_, failed).type() == fs::file_type::directory;
   }
 
   fs::path path_;
-  std::optional<Identity> was_;
+  bool was_;
 };
 
 fs::path from_here(const fs::path& path) {

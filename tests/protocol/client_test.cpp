@@ -301,6 +301,8 @@ TEST_F(WorkerHangs, WhatALinkInTheOutputFoldersPlaceLeadsToIsLeftAlone) {
   quick.timeout_s = 0.5;
   EXPECT_EQ(convert(*make_client(quick)).outcome, Outcome::ok) << "the second try has a folder of its own";
 
+  EXPECT_EQ(convert_with("folder-anew").outcome, Outcome::ok) << "many programs remove it and make it again";
+
   const auto reply = convert_with("link-in-place");
   EXPECT_EQ(reply.outcome, Outcome::crash);
   EXPECT_THAT(reply.reason, HasSubstr("it has replaced the folder \"out\", which it was to write into"));

@@ -95,6 +95,13 @@ const std::map<std::string, std::function<void(const json&)>> kModes{
        std::filesystem::create_directory_symlink(output.parent_path() / "theirs", output);
        hang();
      }},
+    {"folder-anew",
+     [](const json& r) {
+       const std::filesystem::path output = r["output"].get<std::string>();
+       std::filesystem::remove_all(output);
+       std::filesystem::create_directory(output);
+       answer(conversion(r));
+     }},
     {"link-in-place",
      [](const json& r) {
        const std::filesystem::path output = r["output"].get<std::string>();
