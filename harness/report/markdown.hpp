@@ -11,7 +11,7 @@ namespace assay::report {
 
 /// Free text on one line, also as a cell of a table: no markup begins in it, and nothing that a terminal obeys.
 [[nodiscard]] inline std::string escaped(const std::string& text) {
-  const std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?";
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?";
   std::string flat = text, cell;
   for (char& c : flat) c = c == '\n' ? ' ' : c;
   flat = core::visible_line(flat);

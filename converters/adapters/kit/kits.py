@@ -207,9 +207,8 @@ def rows(assay, converter, versions, folder, patterns, kept, jobs):
     red = {defect for defect in rest if recorded.get(defect, {}).get(version, recorded.get(defect, {}).get("")) and named[defect] in patterns}
     limits = {defect: why for defect in red if (why := limit_in_all_forms(name, named[defect]))}  # argued: nothing to run
     yield from ({"defect": defect, "version": version, "why": why} for defect, why in sorted(limits.items()))
-    done = {row["defect"] for row in kept if row.get("version") == version}
-    settled = {named[defect] for defect in {*limits, *done}}
-    asked = sorted({*patterns} - settled)
+    settled = {*limits, *(row["defect"] for row in kept if row.get("version") == version)}
+    asked = sorted({*patterns} - {named.get(defect) for defect in settled})
     of_defect = partial(row_of, assay, name, version, folder, recorded)
     with ThreadPoolExecutor(jobs) as pool:
         families = [asked[place:place + RUN_AT_ONCE] for place in range(0, len(asked), RUN_AT_ONCE)]
@@ -221,7 +220,8 @@ def rows(assay, converter, versions, folder, patterns, kept, jobs):
                 if isinstance(what, str):
                     yield {"defect": what, "version": version, **task.result()}
                     continue
-                wanted = {defect: forms for defect, forms in task.result().items() if named[defect] in what and (forms or defect in rest)}
+                wanted = {defect: forms for defect, forms in task.result().items() if defect not in settled and (forms or defect in rest)}
+                settled |= {*wanted}
                 running |= {pool.submit(of_defect, defect, forms): defect for defect, forms in wanted.items()}
 
 
